@@ -1,0 +1,40 @@
+/**
+ * One stream of the muxer, as the connection sees it while it is negotiated and as long as it is counted. Made by the
+ * driver, one object per stream; the connection tells streams apart by the identity of this object.
+ */
+export interface StreamPort<Stream> {
+  /** What a handler is given: the host's own stream object, opaque to the connection. */
+  readonly stream: Stream
+  /**
+   * Sends bytes of the negotiation. Taken whole or not at all; a throw means that writing failed, and nothing is written
+   * to this stream again.
+   */
+  write (bytes: Uint8Array): void
+  /** The negotiation ended well: its bytes are no longer asked for, and the stream bears the name. */
+  accept (protocol: string): void
+  /** Bytes that came with the last frame of the negotiation: they go in front of everything else the reader gets. */
+  unread (bytes: Uint8Array): void
+  /** Ends both directions at once. Called once at most, and not after the stream has ended by itself. */
+  reset (error: Error): void
+}
+
+/** Names one open stream request at the muxer, from {@link MuxerPort.openStream} to its single answer. */
+export interface StreamOpening {
+  /** What the requester of a host stream wants the muxer to know; undefined for the streams of handlers. */
+  readonly options: unknown
+}
+
+/**
+ * What a connection needs from a muxer, and no more. Each call is answered later by a `handle*` call on the connection,
+ * never from inside the call itself.
+ */
+export interface MuxerPort {
+  /** Opens a stream; answered by `handleOutboundStream(opening, port)` or `handleOutboundStreamFailure(opening, error)`. */
+  openStream (opening: StreamOpening): void
+  /** Nobody waits for the answer to this opening any more; a stream granted later is reset by the connection. */
+  cancelOpening (opening: StreamOpening): void
+  /** Flushes and closes the streams, then the muxer; answered by `handleMuxerClosed()`. */
+  close (): void
+  /** Ends the muxer and all its streams at once. */
+  abort (error: Error): void
+}

@@ -1,0 +1,9 @@
+import type { Poll, PollContext } from '../core/poll.ts'
+
+/**
+ * What a negotiated stream is turned into before its handler gets it. A value from `poll` is the `output` of the event; a
+ * throw resets the stream and is reported with kind `apply`. The deadline of the negotiation covers the upgrade too.
+ */
+export interface StreamUpgrade<Output> {
+  poll (cx: PollContext): Poll<Output>
+}
