@@ -1,3 +1,5 @@
+import { utf8Length } from './utf8.ts'
+
 /** Characters of a peer's text that are shown; enough for any real protocol name, too few to flood a log. */
 const MAX_SHOWN = 80
 
@@ -18,7 +20,7 @@ export function show (text: string | Uint8Array): string {
     }
     shown += piece
   }
-  const left = isText ? byteLength(text, at) : text.length - at
+  const left = isText ? utf8Length(text, at) : text.length - at
   return left === 0 ? shown : `${shown}...(+${left} bytes)`
 }
 
@@ -35,18 +37,4 @@ function escapeUnit (unit: number): string {
   return unit > 0xff
     ? `\\u${unit.toString(16).padStart(4, '0')}`
     : `\\x${unit.toString(16).padStart(2, '0')}`
-}
-
-/** UTF-8 bytes of `text` from the unit at `from` on, counted without encoding it. */
-function byteLength (text: string, from: number): number {
-  let bytes = 0
-  for (let at = from; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    bytes += unit < 0x80 ? 1 : unit < 0x800 ? 2 : isSurrogate(unit) ? 2 : 3
-  }
-  return bytes
-}
-
-function isSurrogate (unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdfff
 }

@@ -1,0 +1,204 @@
+import { show } from '../core/printable.ts'
+import { LastListing } from './last-listing.ts'
+import { IndexedListing } from './listing-snapshot.ts'
+import type { ListedProtocol, ListingSnapshot } from './listing-snapshot.ts'
+import type { ProtocolListing } from './protocol-list.ts'
+import { brokenProtocolRule } from './stream-protocol.ts'
+
+/** A listed name that has no effect: it breaks a rule of S3.1, or was listed already, there or earlier (S3.4). */
+export type ProtocolWarning =
+  | { readonly reason: 'invalid', readonly protocol: string, readonly rule: string }
+  | { readonly reason: 'shadowed', readonly protocol: string }
+
+/** Limits of a {@link LocalProtocols}, and who is told when it leaves something out. */
+export interface LocalProtocolsInit {
+  /** Most distinct names; those after it in the listing are ignored. */
+  maxProtocols: number
+  /** Longest name in UTF-8 bytes: `maxFrameLength` - 1. */
+  maxNameBytes: number
+  /** Called during an update, once per name. `protocol` is shown text. Must not throw. */
+  onWarning?: ((warning: ProtocolWarning) => void) | undefined
+  /** Called during the first update that ignores names past `maxProtocols`. Must not throw. */
+  onLimit?: (() => void) | undefined
+}
+
+/**
+ * The names that one connection accepts on inbound streams, and how they differ from those before (S3.3 to S3.8).
+ *
+ * An unchanged listing costs no look-up. A changed one is marked and swept: every name carries the parity of the last
+ * listing that held it, and flipping the parity makes all marks old at once, with no pass that resets them.
+ */
+export class LocalProtocols {
+  readonly #maxProtocols: number
+  readonly #maxNameBytes: number
+  readonly #onWarning: ((warning: ProtocolWarning) => void) | undefined
+  readonly #onLimit: (() => void) | undefined
+  readonly #handlers = new LastListing()
+  readonly #host = new LastListing()
+  readonly #marks = new Map<string, boolean>()
+  #parity = false
+  readonly #added: string[] = []
+  readonly #removed: string[] = []
+  #snapshot: IndexedListing | undefined
+  readonly #warned = new Set<string>()
+  #isOverLimit = false
+
+  constructor (init: LocalProtocolsInit) {
+    this.#maxProtocols = init.maxProtocols
+    this.#maxNameBytes = init.maxNameBytes
+    this.#onWarning = init.onWarning
+    this.#onLimit = init.onLimit
+  }
+
+  /** Names that the last update brought, in listing order. A buffer that the next update reuses. */
+  get added (): readonly string[] {
+    return this.#added
+  }
+
+  /** Names that the last update took away, in the order in which they had been added. A buffer that the next update reuses. */
+  get removed (): readonly string[] {
+    return this.#removed
+  }
+
+  /** Distinct names in force. */
+  get size (): number {
+    return this.#marks.size
+  }
+
+  /** Whether `protocol` is accepted now. */
+  has (protocol: string): boolean {
+    return this.#marks.has(protocol)
+  }
+
+  /** The names in force, in the order in which they were added. */
+  names (): Iterable<string> {
+    return this.#marks.keys()
+  }
+
+  /** The names in force as a frozen copy, in the order in which they were added. */
+  toArray (): readonly string[] {
+    return Object.freeze([...this.#marks.keys()])
+  }
+
+  /**
+   * Takes what the handlers and the host list now.
+   *
+   * @param handlers - the listing of the root handler
+   * @param host - names of the host's other services; those that a handler lists too are the handler's
+   * @returns whether the set changed; then {@link added} and {@link removed} say how
+   */
+  update (handlers: ProtocolListing, host: ProtocolListing): boolean {
+    this.#forgetChange()
+    const areHandlersNew = this.#handlers.update(handlers)
+    const isHostNew = this.#host.update(host)
+    if (!areHandlersNew && !isHostNew) {
+      return false
+    }
+    this.#snapshot = undefined
+    this.#parity = !this.#parity
+    const distinct = this.#mark(this.#host.names, this.#mark(this.#handlers.names, 0))
+    if (distinct < this.#marks.size) {
+      this.#sweep()
+    }
+    return this.#added.length + this.#removed.length > 0
+  }
+
+  /** What an inbound stream that arrives now may be agreed on. Made on the first call after a change, then kept. */
+  snapshot (): ListingSnapshot {
+    const listing = this.#handlers.names
+    if (this.#snapshot === undefined) {
+      this.#snapshot = new IndexedListing(listing, this.#index())
+    } else if (this.#snapshot.listing !== listing) {
+      this.#snapshot = this.#snapshot.withListing(listing)
+    }
+    return this.#snapshot
+  }
+
+  /** Setting a length costs more than looking at it, and most updates find nothing to forget. */
+  #forgetChange (): void {
+    if (this.#added.length > 0) {
+      this.#added.length = 0
+    }
+    if (this.#removed.length > 0) {
+      this.#removed.length = 0
+    }
+  }
+
+  /** Marks `names` with the current parity; gives `distinct` plus the number of those that did not carry it yet. */
+  #mark (names: readonly string[], distinct: number): number {
+    for (const name of names) {
+      const mark = this.#marks.get(name)
+      if (mark === this.#parity) {
+        this.#warnShadowed(name)
+        continue
+      }
+      if (mark === undefined && this.#isBroken(name)) {
+        continue
+      }
+      if (distinct >= this.#maxProtocols) {
+        this.#reportLimit()
+        continue
+      }
+      if (mark === undefined) {
+        this.#added.push(name)
+      }
+      this.#marks.set(name, this.#parity)
+      distinct++
+    }
+    return distinct
+  }
+
+  /** Deletes what the last listing did not mark; a map keeps its keys in order of insertion, as S3.7 wants them. */
+  #sweep (): void {
+    for (const [name, mark] of this.#marks) {
+      if (mark !== this.#parity) {
+        this.#marks.delete(name)
+        this.#removed.push(name)
+      }
+    }
+  }
+
+  /** The names in force by listing order, which the map does not have, each with its owner. */
+  #index (): Map<string, ListedProtocol> {
+    const index = new Map<string, ListedProtocol>()
+    const add = (names: readonly string[], isHost: boolean): void => {
+      for (const name of names) {
+        if (this.#marks.has(name) && !index.has(name)) {
+          index.set(name, { name, isHost, frame: undefined })
+        }
+      }
+    }
+    add(this.#handlers.names, false)
+    add(this.#host.names, true)
+    return index
+  }
+
+  /** Listings come from user code, so a name may be anything. */
+  #isBroken (name: unknown): boolean {
+    const rule = brokenProtocolRule(name, this.#maxNameBytes)
+    if (rule === undefined) {
+      return false
+    }
+    const protocol = typeof name === 'string' ? show(name) : `[${typeof name}]`
+    this.#warnOnce(typeof name === 'string' ? name : protocol, { reason: 'invalid', protocol, rule })
+    return true
+  }
+
+  #warnShadowed (name: string): void {
+    this.#warnOnce(name, { reason: 'shadowed', protocol: show(name) })
+  }
+
+  #warnOnce (key: string, warning: ProtocolWarning): void {
+    if (!this.#warned.has(key)) {
+      this.#warned.add(key)
+      this.#onWarning?.(warning)
+    }
+  }
+
+  #reportLimit (): void {
+    if (!this.#isOverLimit) {
+      this.#isOverLimit = true
+      this.#onLimit?.()
+    }
+  }
+}

@@ -1,0 +1,199 @@
+import { utf8Length } from '../core/utf8.ts'
+import { brokenProtocolRule } from './stream-protocol.ts'
+
+/** Limits of a {@link RemoteProtocols}; each holds per source, as a peer may fill every one of them. */
+export interface RemoteProtocolsInit {
+  /** Most names of one source. */
+  maxNames: number
+  /** Most bytes of one source: its names in UTF-8. */
+  maxBytes: number
+  /** Longest name in UTF-8 bytes, `maxFrameLength` - 1: a longer one could never be opened. */
+  maxNameBytes: number
+}
+
+/** What was left of a report that held too much, or names that can never be opened (S3.21). */
+export interface TruncatedReport {
+  /** Names that the source holds after the report. */
+  readonly kept: number
+  /** Names of the report that were left out. */
+  readonly dropped: number
+}
+
+/** What a report does to the names of its source; `replaced` lists them all. */
+export type RemoteReportChange = 'added' | 'removed' | 'replaced'
+
+/**
+ * What the peer of one connection speaks, as far as anybody reported: the union over the sources (S3.18 to S3.21).
+ *
+ * A source is told by identity: a handler part, or `'host'`. A name is added when its first source reports it, and
+ * removed when its last source withdraws it.
+ */
+export class RemoteProtocols {
+  readonly #limits: RemoteProtocolsInit
+  readonly #sources = new Map<unknown, SourceNames>()
+  /** How many sources hold each name. */
+  readonly #holders = new Map<string, number>()
+  readonly #added: string[] = []
+  readonly #removed: string[] = []
+  #truncated: TruncatedReport | undefined
+
+  constructor (init: RemoteProtocolsInit) {
+    this.#limits = { ...init }
+  }
+
+  /** Names that the last report brought, in its order. A buffer that the next report reuses. */
+  get added (): readonly string[] {
+    return this.#added
+  }
+
+  /** Names that the last report took away, in the order in which they had been added. A buffer that the next report reuses. */
+  get removed (): readonly string[] {
+    return this.#removed
+  }
+
+  /** What was left out of the last report; undefined when all of it was taken. */
+  get truncated (): TruncatedReport | undefined {
+    return this.#truncated
+  }
+
+  /** Distinct names of all sources. */
+  get size (): number {
+    return this.#holders.size
+  }
+
+  /** Whether any source says that the peer speaks `protocol`. */
+  has (protocol: string): boolean {
+    return this.#holders.has(protocol)
+  }
+
+  /** The names, in the order in which they were added. */
+  names (): Iterable<string> {
+    return this.#holders.keys()
+  }
+
+  /** The names as a frozen copy, in the order in which they were added. */
+  toArray (): readonly string[] {
+    return Object.freeze([...this.#holders.keys()])
+  }
+
+  /** Whether `source`, or without it any source, has reported and not withdrawn: only then does an absent name mean "no". */
+  hasReport (source?: unknown): boolean {
+    return source === undefined ? this.#sources.size > 0 : this.#sources.has(source)
+  }
+
+  /**
+   * Takes one report of `source`.
+   *
+   * @returns whether the set changed; then {@link added} and {@link removed} say how
+   */
+  apply (source: unknown, change: RemoteReportChange, protocols: readonly string[]): boolean {
+    this.#forgetReport()
+    const held = this.#sources.get(source)
+    if (change === 'replaced') {
+      this.#sources.set(source, this.#fill(new SourceNames(), protocols))
+      this.#release(held?.names ?? [])
+    } else if (change === 'added') {
+      this.#sources.set(source, this.#fill(held ?? new SourceNames(), protocols))
+    } else {
+      this.#sources.set(source, held ?? new SourceNames())
+      this.#release(protocols.filter(name => held?.delete(name)))
+    }
+    return this.#added.length + this.#removed.length > 0
+  }
+
+  /** `source` has closed: takes away all that nobody else reports. Returns as {@link apply} does. */
+  withdraw (source: unknown): boolean {
+    this.#forgetReport()
+    const held = this.#sources.get(source)
+    this.#sources.delete(source)
+    this.#release(held?.names ?? [])
+    return this.#removed.length > 0
+  }
+
+  #forgetReport (): void {
+    this.#added.length = 0
+    this.#removed.length = 0
+    this.#truncated = undefined
+  }
+
+  /** Adds to `source` the first of `protocols`, up to its limits; from the first one that does not fit, no further. */
+  #fill (source: SourceNames, protocols: readonly string[]): SourceNames {
+    const { maxNames, maxBytes, maxNameBytes } = this.#limits
+    let isFull = false
+    let dropped = 0
+    for (const name of protocols) {
+      if (source.names.has(name)) {
+        continue
+      }
+      if (brokenProtocolRule(name, maxNameBytes) !== undefined) {
+        dropped++
+        continue
+      }
+      isFull ||= source.names.size >= maxNames || source.bytes + utf8Length(name) > maxBytes
+      if (isFull) {
+        dropped++
+        continue
+      }
+      source.add(name)
+      this.#hold(name)
+    }
+    if (dropped > 0) {
+      this.#truncated = { kept: source.names.size, dropped }
+    }
+    return source
+  }
+
+  #hold (name: string): void {
+    if (this.#countHolder(name, 1) === 1) {
+      this.#added.push(name)
+    }
+  }
+
+  /** Names that nobody holds any more are taken out in the order of the map, whatever the order of `names`. */
+  #release (names: Iterable<string>): void {
+    let orphans = 0
+    for (const name of names) {
+      if (this.#countHolder(name, -1) === 0) {
+        orphans++
+      }
+    }
+    if (orphans > 0) {
+      this.#sweep()
+    }
+  }
+
+  #countHolder (name: string, step: 1 | -1): number {
+    const holders = (this.#holders.get(name) ?? 0) + step
+    this.#holders.set(name, holders)
+    return holders
+  }
+
+  #sweep (): void {
+    for (const [name, holders] of this.#holders) {
+      if (holders === 0) {
+        this.#holders.delete(name)
+        this.#removed.push(name)
+      }
+    }
+  }
+}
+
+/** What one source reported and has not taken back. */
+class SourceNames {
+  readonly names = new Set<string>()
+  bytes = 0
+
+  add (name: string): void {
+    this.names.add(name)
+    this.bytes += utf8Length(name)
+  }
+
+  /** True if `name` was there. */
+  delete (name: string): boolean {
+    const isHeld = this.names.delete(name)
+    if (isHeld) {
+      this.bytes -= utf8Length(name)
+    }
+    return isHeld
+  }
+}
