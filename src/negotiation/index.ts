@@ -1,0 +1,11 @@
+/**
+ * multistream-select 1.0.0 as two machines without I/O: bytes in, bytes out, one outcome.
+ *
+ * @module negotiation
+ */
+
+export { DialerNegotiation } from './dialer-negotiation.ts'
+export { ListenerNegotiation } from './listener-negotiation.ts'
+export { DEFAULT_LIMITS } from './outcome.ts'
+export type { ProtocolEntry, ProtocolIndex } from './listener-negotiation.ts'
+export type { Agreed, Interrupted, NegotiationLimits, NegotiationOutcome, NotAgreed, Violated } from './outcome.ts'

@@ -1,0 +1,70 @@
+import { MAX_LENGTH } from './varint.ts'
+
+/** Bounds of one negotiation, the same for both roles. */
+export interface NegotiationLimits {
+  /** Largest body of a frame in bytes, newline included, 20 to 16 383; above it the outcome is `too-long`. */
+  readonly maxFrameLength: number
+  /** Most answers of the listener, at least 1; then the outcome is `failed` with detail `rounds`. */
+  readonly maxRounds: number
+}
+
+/** The limits of a negotiation that is given none: `maxFrameLength` 1024, `maxRounds` 64. */
+export const DEFAULT_LIMITS: NegotiationLimits = Object.freeze({ maxFrameLength: 1024, maxRounds: 64 })
+
+/** The header is 19 bytes long, and a frame of 20 leaves room to tell it from a longer one. */
+const MIN_FRAME_LENGTH = 20
+
+/** @throws RangeError when a limit is out of its range */
+export function checkLimits ({ maxFrameLength, maxRounds }: NegotiationLimits): void {
+  if (!Number.isInteger(maxFrameLength) || maxFrameLength < MIN_FRAME_LENGTH || maxFrameLength > MAX_LENGTH) {
+    throw new RangeError(`Cannot negotiate: maxFrameLength must be a whole number from ${MIN_FRAME_LENGTH} to ${MAX_LENGTH}, received ${maxFrameLength}`)
+  }
+  if (!Number.isInteger(maxRounds) || maxRounds < 1) {
+    throw new RangeError(`Cannot negotiate: maxRounds must be a whole number of at least 1, received ${maxRounds}`)
+  }
+}
+
+/** A protocol was agreed. */
+export interface Agreed<Match> {
+  readonly type: 'ok'
+  readonly protocol: string
+  /** Listener: what the look-up gave for the name. Dialer: undefined. */
+  readonly match: Match
+  /** What came behind the negotiation: the first bytes of the application, to be read before anything else. */
+  readonly rest: Uint8Array | undefined
+}
+
+/**
+ * No protocol was agreed: a normal result.
+ *
+ * - `refused`: the listener has none of the dialer's names
+ * - `rounds`: the dialer went on proposing after `maxRounds` answers
+ * - `early-data`: what came after a refusal was no proposal, but data of a dialer that did not wait (S2.16)
+ * - `fin`: the other side ended the stream between two messages
+ */
+export interface NotAgreed {
+  readonly type: 'failed'
+  readonly detail: 'refused' | 'rounds' | 'early-data' | 'fin'
+}
+
+/** The other side broke the protocol. */
+export interface Violated {
+  readonly type: 'invalid' | 'too-long'
+  /** What was wrong in one clause; text of the peer is escaped and cut. */
+  readonly detail: string
+}
+
+/** The input ended inside a frame (`eof`), or the stream was reset or could not be written to (`reset`). */
+export interface Interrupted {
+  readonly type: 'eof' | 'reset'
+}
+
+/** How a negotiation ended. Deadlines and cancellation belong to whoever runs it. */
+export type NegotiationOutcome<Match = undefined> = Agreed<Match> | NotAgreed | Violated | Interrupted
+
+export const RESET: Interrupted = Object.freeze({ type: 'reset' })
+export const ENDED_INSIDE_FRAME: Interrupted = Object.freeze({ type: 'eof' })
+export const ENDED_BETWEEN_FRAMES: NotAgreed = Object.freeze({ type: 'failed', detail: 'fin' })
+export const REFUSED: NotAgreed = Object.freeze({ type: 'failed', detail: 'refused' })
+export const TOO_MANY_ROUNDS: NotAgreed = Object.freeze({ type: 'failed', detail: 'rounds' })
+export const EARLY_DATA: NotAgreed = Object.freeze({ type: 'failed', detail: 'early-data' })
