@@ -37,6 +37,7 @@ const sansIoForms = [
   ...forms,
   { selector: 'AwaitExpression, ForOfStatement[await=true]', message: 'no await below src/libp2p' },
   { selector: ':function[async=true]', message: 'no async function below src/libp2p' },
+  { selector: 'TSTypeReference[typeName.name="Promise"]', message: 'no promise below src/libp2p' },
   { selector: 'ImportExpression', message: 'no import at run time below src/libp2p' }
 ]
 
@@ -88,6 +89,9 @@ export default defineConfig(
       '@typescript-eslint/method-signature-style': ['error', 'method'],
       '@typescript-eslint/no-import-type-side-effects': 'error',
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_', caughtErrors: 'all' }],
+      // What user code threw is passed on as it is.
+      '@typescript-eslint/only-throw-error': ['error', { allowThrowingAny: false, allowThrowingUnknown: true }],
+      '@typescript-eslint/prefer-promise-reject-errors': ['error', { allowThrowingAny: false, allowThrowingUnknown: true }],
       '@typescript-eslint/prefer-readonly': 'error',
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
       '@typescript-eslint/switch-exhaustiveness-check': ['error', {
@@ -112,15 +116,15 @@ export default defineConfig(
       'jsdoc/no-types': 'error',
       'jsdoc/require-param-description': 'error',
       'jsdoc/require-jsdoc': ['error', {
-        publicOnly: { esm: true },
         checkConstructors: false,
-        require: { ClassDeclaration: true, FunctionDeclaration: true, MethodDefinition: false },
+        require: { FunctionDeclaration: false },
         contexts: [
-          'TSInterfaceDeclaration',
-          'TSTypeAliasDeclaration',
-          'ExportNamedDeclaration > VariableDeclaration',
-          // An overriding method inherits its doc, a #private one is nobody's business.
-          'MethodDefinition[kind!="constructor"][override!=true][key.type!="PrivateIdentifier"][accessibility!="private"][accessibility!="protected"]'
+          ...['ClassDeclaration', 'FunctionDeclaration', 'TSInterfaceDeclaration', 'TSTypeAliasDeclaration']
+            .map((type) => `ExportNamedDeclaration > ${type}`),
+          'ExportNamedDeclaration[declaration.type="VariableDeclaration"]',
+          // A method that overrides or implements inherits its doc (typedoc checks those), a #private one is nobody's business.
+          'ExportNamedDeclaration > ClassDeclaration[implements.length=0] > ClassBody > '
+          + 'MethodDefinition[kind!="constructor"][override!=true][key.type!="PrivateIdentifier"][accessibility!="private"]'
         ]
       }]
     }
