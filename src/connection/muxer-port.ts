@@ -5,6 +5,8 @@
 export interface StreamPort<Stream> {
   /** What a handler is given: the host's own stream object, opaque to the connection. */
   readonly stream: Stream
+  /** From now on bytes are asked for: `handleStreamData` and `handleStreamEnd` follow. Called once, when a slot is free. */
+  start (): void
   /**
    * Sends bytes of the negotiation. Taken whole or not at all; a throw means that writing failed, and nothing is written
    * to this stream again.

@@ -1,6 +1,6 @@
 /**
- * A first-in, first-out queue with a capacity: a ring that grows up to it and never beyond. At capacity `push` keeps
- * nothing and answers false, so that whoever fills it decides what the loss means.
+ * A first-in, first-out queue with a capacity, on a ring that doubles when it is full. At capacity `push` keeps nothing and
+ * answers false, so that whoever fills it decides what the loss means.
  */
 export class BoundedQueue<Value> implements Iterable<Value> {
   readonly capacity: number

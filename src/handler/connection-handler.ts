@@ -1,11 +1,8 @@
 import type { StreamUpgradeError } from '../errors.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
-import type { ProtocolList } from '../protocols/protocol-list.ts'
+import type { ProtocolListing } from '../protocols/protocol-list.ts'
 import type { ProtocolsChange } from '../protocols/protocols-change.ts'
 import type { StreamUpgrade } from './stream-upgrade.ts'
-
-/** What a handler accepts: a frozen array (compared by identity), any other array, or a live {@link ProtocolList}. */
-export type ProtocolListing = readonly string[] | ProtocolList
 
 /**
  * Asks for a stream that speaks one of `protocols`, proposed in this order. Every request gets exactly one outcome:

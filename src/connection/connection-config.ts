@@ -1,0 +1,81 @@
+import { count, duration, parseOptions } from '../core/options.ts'
+import type { ConfigOf } from '../core/options.ts'
+
+/** Largest body that a prefix of two bytes can announce. */
+const MAX_FRAME_LENGTH = 16_383
+/** Smallest limit that still lets the header of multistream-select through. */
+const MIN_FRAME_LENGTH = 20
+
+/**
+ * The options of one connection with their defaults (S9). Durations are milliseconds; 128 negotiating streams and 10 s are
+ * what rust-libp2p uses, the other numbers keep what a peer can make grow well below a megabyte.
+ */
+export const CONNECTION_OPTIONS = {
+  maxFrameLength: count(1024, MIN_FRAME_LENGTH, MAX_FRAME_LENGTH),
+  maxNegotiationRounds: count(64, 1, 1_000_000),
+  outboundTimeoutMs: duration(10_000),
+  inboundTimeoutMs: duration(10_000),
+  maxNegotiatingInboundStreams: count(128, 0, 1_000_000),
+  maxQueuedInboundStreams: count(256, 0, 1_000_000),
+  maxQueuedOutboundRequests: count(1024, 0, 1_000_000),
+  maxNegotiatingOutboundStreams: count(256, 1, 1_000_000),
+  maxHandlerEventsPerTurn: count(64, 1, 1_000_000),
+  maxQueuedBehaviourEvents: count(1024, 0, 1_000_000),
+  maxLocalProtocols: count(4096, 0, 1_000_000),
+  maxRemoteProtocols: count(1024, 0, 1_000_000),
+  maxRemoteProtocolsBytes: count(65_536, 0, 1_000_000_000),
+  idleTimeoutMs: duration(10_000),
+  closeTimeoutMs: duration(5000),
+  maxCloseEvents: count(10_000, 0, 1_000_000),
+  streamCloseTimeoutMs: duration(5000)
+} as const
+
+/** Options of a connection as the caller gives them. All are optional; see the README for the table of what happens at each limit. */
+export interface ConnectionInit {
+  /** Largest frame of a negotiation, in bytes of its body, 20 to 16 383. At the limit the negotiation fails on the prefix alone. @default 1024 */
+  maxFrameLength?: number | undefined
+  /** Answers per negotiation. At the limit a listener fails the negotiation, and a request with more names is invalid. @default 64 */
+  maxNegotiationRounds?: number | undefined
+  /** Milliseconds from an outbound request to its timeout; `Infinity` turns it off. @default 10_000 */
+  outboundTimeoutMs?: number | undefined
+  /** Milliseconds from the arrival of an inbound stream to its timeout; `Infinity` turns it off. @default 10_000 */
+  inboundTimeoutMs?: number | undefined
+  /** Inbound streams that negotiate at a time; 0 takes none. The next ones queue. @default 128 */
+  maxNegotiatingInboundStreams?: number | undefined
+  /** Inbound streams that wait for a slot. At the limit the newest is reset. @default 256 */
+  maxQueuedInboundStreams?: number | undefined
+  /** Outbound requests that wait for a stream. At the limit a request fails with kind `limit`. @default 1024 */
+  maxQueuedOutboundRequests?: number | undefined
+  /** Outbound streams being opened or negotiated at a time. At the limit requests wait, first come first served. @default 256 */
+  maxNegotiatingOutboundStreams?: number | undefined
+  /** Values taken from the handler in one turn. At the limit everything else gets its share and another turn is asked for. @default 64 */
+  maxHandlerEventsPerTurn?: number | undefined
+  /** Behaviour events that wait for the handler. At the limit the newest is refused. @default 1024 */
+  maxQueuedBehaviourEvents?: number | undefined
+  /** Distinct names in the local set. The rest is ignored, with a report. @default 4096 */
+  maxLocalProtocols?: number | undefined
+  /** Names that one source may report of the peer. The rest is dropped, with a report. @default 1024 */
+  maxRemoteProtocols?: number | undefined
+  /** Bytes of names that one source may report of the peer. The rest is dropped, with a report. @default 65_536 */
+  maxRemoteProtocolsBytes?: number | undefined
+  /** Milliseconds that the connection may be idle before it closes gracefully: 0 at once, `Infinity` never. @default 10_000 */
+  idleTimeoutMs?: number | undefined
+  /** Milliseconds for a graceful close. At the limit the rest is cut and the muxer aborted. @default 5000 */
+  closeTimeoutMs?: number | undefined
+  /** Last events that the handler may give while closing. The rest is dropped, with a report. @default 10_000 */
+  maxCloseEvents?: number | undefined
+  /** Milliseconds from the local close of a stream until it is reset if the peer does not end it. @default 5000 */
+  streamCloseTimeoutMs?: number | undefined
+}
+
+/** The parsed options: complete, checked, frozen. */
+export type ConnectionConfig = ConfigOf<typeof CONNECTION_OPTIONS>
+
+/**
+ * Checks the options once and fills in the defaults.
+ *
+ * @throws TypeError or RangeError that names the option, the rule and the value (S9.2)
+ */
+export function parseConnectionConfig (init: ConnectionInit): ConnectionConfig {
+  return parseOptions(CONNECTION_OPTIONS, init, 'Cannot make a connection')
+}

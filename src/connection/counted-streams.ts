@@ -1,0 +1,105 @@
+import { NEVER, addDuration, earliest } from '../core/instant.ts'
+import type { Instant } from '../core/instant.ts'
+import type { StreamPort } from './muxer-port.ts'
+
+interface Entry {
+  /** Whether it holds the connection open. */
+  isCounted: boolean
+  /** When it is reset because the peer does not end it; never, before the local close. */
+  resetAt: Instant
+}
+
+/** Names of the host's services that it opens by itself: if they counted, no connection would ever be idle (HOST.md 13). */
+const HOUSEKEEPING = /^\/[^/]+\/(?:id|id\/push|ping)\/1\.0\.0$/
+
+/** Whether streams of this host protocol hold the connection open (S6.3). */
+export function isCountedHostProtocol (protocol: string): boolean {
+  return !HOUSEKEEPING.test(protocol)
+}
+
+/** Negotiated streams until both their directions are closed, and which of them hold the connection open (S6.3). */
+export class CountedStreams<Stream> {
+  readonly #entries: Map<StreamPort<Stream>, Entry> = new Map()
+  readonly #closeTimeoutMs: number
+  #counted = 0
+
+  constructor (closeTimeoutMs: number) {
+    this.#closeTimeoutMs = closeTimeoutMs
+  }
+
+  /** Streams that hold the connection open. */
+  get size (): number {
+    return this.#counted
+  }
+
+  add (port: StreamPort<Stream>, isCounted: boolean): void {
+    if (!this.#entries.has(port)) {
+      this.#entries.set(port, { isCounted, resetAt: NEVER })
+      this.#counted += isCounted ? 1 : 0
+    }
+  }
+
+  /** Takes the stream out of the count; idempotent, and it is still watched. */
+  ignore (port: StreamPort<Stream>): void {
+    const entry = this.#entries.get(port)
+    if (entry?.isCounted === true) {
+      entry.isCounted = false
+      this.#counted--
+    }
+  }
+
+  /** This side closed the stream: it is no longer counted, and the peer has a limited time to end its side. Returns when that ends. */
+  closing (port: StreamPort<Stream>, now: Instant): Instant {
+    const entry = this.#entries.get(port)
+    if (entry === undefined || entry.resetAt !== NEVER) {
+      return NEVER
+    }
+    this.ignore(port)
+    entry.resetAt = addDuration(now, this.#closeTimeoutMs)
+    return entry.resetAt
+  }
+
+  /** Both directions are closed, or the stream was reset; false if it was not here. */
+  remove (port: StreamPort<Stream>): boolean {
+    this.ignore(port)
+    return this.#entries.delete(port)
+  }
+
+  /** Takes out the streams whose peer did not end them in time. */
+  expire (now: Instant): Array<StreamPort<Stream>> {
+    const expired: Array<StreamPort<Stream>> = []
+    for (const [port, { resetAt }] of this.#entries) {
+      if (resetAt <= now) {
+        expired.push(port)
+      }
+    }
+    for (const port of expired) {
+      this.remove(port)
+    }
+    return expired
+  }
+
+  /** The earliest instant at which a stream is to be reset. */
+  nextDeadline (): Instant {
+    let next = NEVER
+    for (const { resetAt } of this.#entries.values()) {
+      next = earliest(next, resetAt)
+    }
+    return next
+  }
+
+  /** Streams that hold the connection open, oldest first. */
+  * counted (): Iterable<StreamPort<Stream>> {
+    for (const [port, { isCounted }] of this.#entries) {
+      if (isCounted) {
+        yield port
+      }
+    }
+  }
+
+  /** Forgets all of them: the connection has ended. */
+  clear (): void {
+    this.#entries.clear()
+    this.#counted = 0
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Options with defaults and limits, parsed once into a complete, frozen config (S9.2). The caller's object is only read.
+ */
+
+/** What one option may be. */
+export type OptionSpec =
+  | { readonly kind: 'count', readonly initial: number, readonly min: number, readonly max: number, readonly mayBeInfinite: boolean }
+  | { readonly kind: 'duration', readonly initial: number }
+  | { readonly kind: 'flag', readonly initial: boolean }
+
+/** A table of options by name. */
+export type OptionTable = Readonly<Record<string, OptionSpec>>
+
+/** The config that a table parses to: every option is there. */
+export type ConfigOf<Table extends OptionTable> = {
+  readonly [Name in keyof Table]: Table[Name]['initial'] extends boolean ? boolean : number
+}
+
+/** A whole number from `min` to `max`; `Infinity` is allowed when `max` is. */
+export function count (initial: number, min: number = 0, max: number = Infinity): OptionSpec & { readonly initial: number } {
+  return { kind: 'count', initial, min, max, mayBeInfinite: max === Infinity }
+}
+
+/** Milliseconds of at least 0; `Infinity` turns the limit off. */
+export function duration (initial: number): OptionSpec & { readonly initial: number } {
+  return { kind: 'duration', initial }
+}
+
+/** On or off. */
+export function flag (initial: boolean): OptionSpec & { readonly initial: boolean } {
+  return { kind: 'flag', initial }
+}
+
+/**
+ * Reads `init` by `table`.
+ *
+ * @param table - the options that exist
+ * @param init - what the caller gave; an absent or undefined option takes its default
+ * @param action - what the caller was doing, for the message: `Cannot make a connection`
+ * @throws TypeError for an unknown option or a value of the wrong type
+ * @throws RangeError for a number outside its range
+ */
+export function parseOptions<const Table extends OptionTable> (table: Table, init: object, action: string): ConfigOf<Table> {
+  const given = new Map(Object.entries(init))
+  for (const name of given.keys()) {
+    if (!Object.hasOwn(table, name)) {
+      throw new TypeError(`${action}: there is no option "${name}"; known are ${Object.keys(table).join(', ')}`)
+    }
+  }
+  const entries = Object.entries(table).map(([name, spec]) => [name, parseOption(name, spec, given.get(name), action)])
+  return Object.freeze(Object.fromEntries(entries)) as ConfigOf<Table>
+}
+
+function parseOption (name: string, spec: OptionSpec, value: unknown, action: string): number | boolean {
+  if (value === undefined) {
+    return spec.initial
+  }
+  switch (spec.kind) {
+    case 'flag':
+      if (typeof value !== 'boolean') {
+        throw new TypeError(`${action}: ${name} must be true or false, received ${typeof value}`)
+      }
+      return value
+    case 'duration':
+      if (!(number(name, value, action) >= 0)) {
+        throw new RangeError(`${action}: ${name} must be milliseconds of at least 0, received ${String(value)}`)
+      }
+      return value as number
+    case 'count': {
+      const counted = number(name, value, action)
+      const isWhole = Number.isInteger(counted) || (counted === Infinity && spec.mayBeInfinite)
+      if (!isWhole || counted < spec.min || counted > spec.max) {
+        throw new RangeError(`${action}: ${name} must be a whole number from ${spec.min} to ${spec.max}, received ${counted}`)
+      }
+      return counted
+    }
+  }
+}
+
+function number (name: string, value: unknown, action: string): number {
+  if (typeof value !== 'number') {
+    throw new TypeError(`${action}: ${name} must be a number, received ${typeof value}`)
+  }
+  return value
+}
