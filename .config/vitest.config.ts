@@ -1,0 +1,20 @@
+import { join } from 'node:path'
+import { defineConfig } from 'vitest/config'
+
+const reports = process.env.TEST_REPORTS
+
+export default defineConfig({
+  test: {
+    name: 'unit',
+    include: ['test/**/*.spec.ts'],
+    exclude: ['test/integration/**', 'test/compliance/**'],
+    typecheck: {
+      enabled: true,
+      include: ['test/types/**/*.test-d.ts'],
+      tsconfig: 'test/tsconfig.json',
+      // `npm run typecheck` reports the errors of everything else.
+      ignoreSourceErrors: true
+    },
+    reporters: ['default', ...(reports === undefined ? [] : [['json', { outputFile: join(reports, 'unit.json') }] as const])]
+  }
+})
