@@ -32,9 +32,13 @@ export class IndexedListing implements ListingSnapshot {
   /**
    * @param listing - the handlers' listing, as it is handed back to them
    * @param index - the names in listing order
-   * @param names - the keys of `index`, if somebody has them already
+   * @param names - the keys of `index`, frozen; made from it if nobody has them yet
    */
-  constructor (listing: readonly string[], index: ReadonlyMap<string, ListedProtocol>, names: readonly string[] = Object.freeze([...index.keys()])) {
+  constructor (
+    listing: readonly string[],
+    index: ReadonlyMap<string, ListedProtocol>,
+    names: readonly string[] = Object.freeze([...index.keys()])
+  ) {
     this.names = names
     this.listing = listing
     this.#index = index

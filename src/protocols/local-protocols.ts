@@ -158,18 +158,16 @@ export class LocalProtocols {
     }
   }
 
-  /** The names in force by listing order, which the map does not have, each with its owner. */
-  #index (): Map<string, ListedProtocol> {
+  /** The names in force by listing order, which the marks do not keep, each with its owner. */
+  #index (): ReadonlyMap<string, ListedProtocol> {
     const index = new Map<string, ListedProtocol>()
-    const add = (names: readonly string[], isHost: boolean): void => {
-      for (const name of names) {
+    for (const isHost of [false, true]) {
+      for (const name of isHost ? this.#host.names : this.#handlers.names) {
         if (this.#marks.has(name) && !index.has(name)) {
           index.set(name, { name, isHost, frame: undefined })
         }
       }
     }
-    add(this.#handlers.names, false)
-    add(this.#host.names, true)
     return index
   }
 

@@ -88,15 +88,22 @@ export class RemoteProtocols {
    */
   apply (source: unknown, change: RemoteReportChange, protocols: readonly string[]): boolean {
     this.#forgetReport()
-    const held = this.#sources.get(source)
-    if (change === 'replaced') {
-      this.#sources.set(source, this.#fill(new SourceNames(), protocols))
-      this.#release(held?.names ?? [])
-    } else if (change === 'added') {
-      this.#sources.set(source, this.#fill(held ?? new SourceNames(), protocols))
-    } else {
-      this.#sources.set(source, held ?? new SourceNames())
-      this.#release(protocols.filter(name => held?.delete(name)))
+    const held = this.#sources.get(source) ?? new SourceNames()
+    switch (change) {
+      case 'added':
+        this.#fill(held, protocols)
+        this.#sources.set(source, held)
+        break
+      case 'removed':
+        this.#release(protocols.filter(name => held.delete(name)))
+        this.#sources.set(source, held)
+        break
+      case 'replaced': {
+        const next = new SourceNames()
+        this.#fill(next, protocols)
+        this.#release(held.names)
+        this.#sources.set(source, next)
+      }
     }
     return this.#added.length + this.#removed.length > 0
   }
@@ -117,7 +124,7 @@ export class RemoteProtocols {
   }
 
   /** Adds to `source` the first of `protocols`, up to its limits; from the first one that does not fit, no further. */
-  #fill (source: SourceNames, protocols: readonly string[]): SourceNames {
+  #fill (source: SourceNames, protocols: readonly string[]): void {
     const { maxNames, maxBytes, maxNameBytes } = this.#limits
     let isFull = false
     let dropped = 0
@@ -140,7 +147,6 @@ export class RemoteProtocols {
     if (dropped > 0) {
       this.#truncated = { kept: source.names.size, dropped }
     }
-    return source
   }
 
   #hold (name: string): void {
