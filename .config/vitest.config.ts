@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
+/** Where `.ci/run` wants the figures of each run. */
 const reports = process.env.TEST_REPORTS
 
 export default defineConfig({
@@ -15,6 +16,7 @@ export default defineConfig({
       // `npm run typecheck` reports the errors of everything else.
       ignoreSourceErrors: true
     },
-    reporters: ['default', ...(reports === undefined ? [] : [['json', { outputFile: join(reports, 'unit.json') }] as const])]
+    reporters: reports === undefined ? ['default'] : ['default', 'json'],
+    outputFile: { json: join(reports ?? '', 'unit.json') }
   }
 })

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
+/** Where `.ci/run` wants the figures of each run. */
 const reports = process.env.TEST_REPORTS
 
 export default defineConfig({
@@ -10,6 +11,7 @@ export default defineConfig({
     setupFiles: ['test/support/polyfill.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    reporters: ['default', ...(reports === undefined ? [] : [['json', { outputFile: join(reports, 'integration.json') }] as const])]
+    reporters: reports === undefined ? ['default'] : ['default', 'json'],
+    outputFile: { json: join(reports ?? '', 'integration.json') }
   }
 })
