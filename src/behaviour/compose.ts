@@ -1,0 +1,240 @@
+/**
+ * Many behaviours as one (S7.13).
+ *
+ * - A poll serves the woken parts only, oldest wake first; a part that gave a value goes to the end of the queue, so it
+ *   delays another by at most one value. A part that wakes itself during its own poll waits for the next turn.
+ * - What a part throws concerns that part alone: it comes out as a `behaviour-fault` with the part's key (S4.15).
+ * - The handler of a connection is the composition of the parts' handlers under the same keys.
+ */
+
+import { BoundedQueue } from '../core/bounded-queue.ts'
+import { NEVER, earliest } from '../core/instant.ts'
+import { PENDING } from '../core/poll.ts'
+import { composeHandlers } from '../handler/compose.ts'
+import { isProtocolList } from '../protocols/protocol-list.ts'
+import { InvalidStateError } from '../errors.ts'
+import { ATTACH, attachBehaviour } from './attach.ts'
+import { COMMANDS, commandsOf } from './commands.ts'
+import { BehaviourPart } from './part.ts'
+import { JoinedListing } from './joined-listing.ts'
+import type { PeerId } from '@libp2p/interface'
+import type { ConnectionId } from '../core/ids.ts'
+import type { Instant } from '../core/instant.ts'
+import type { Poll, PollContext } from '../core/poll.ts'
+import type { PartEvent } from '../handler/compose.ts'
+import type { Attachable } from './attach.ts'
+import type { HasCommands } from './commands.ts'
+import type { AnyHandler } from './connection-handler.ts'
+import type { FromSwarm } from './from-swarm.ts'
+import type { ComposedBehaviour, KeyedEvent } from './inference.ts'
+import type { Behaviours, EstablishedConnection, NetworkBehaviour } from './network-behaviour.ts'
+import type { PartOwner } from './part.ts'
+import type { SwarmComponents } from './swarm-components.ts'
+import type { BehaviourFault, ToSwarm } from './to-swarm.ts'
+
+type Output = ToSwarm<KeyedEvent<string, unknown>, PartEvent>
+
+/**
+ * Composes behaviours into one. Events come out as `{ behaviour: key, peer, connection, event }`, typed by the key;
+ * nesting nests. It can be used once a node, or `attachBehaviour`, took it.
+ *
+ * @param parts - behaviours, or functions of the node's components that make them, by key
+ */
+export function composeBehaviours<const Parts extends Behaviours> (parts: Parts): ComposedBehaviour<Parts> {
+  return new Composition(parts) as unknown as ComposedBehaviour<Parts>
+}
+
+class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartEvent, PartEvent>, Attachable, HasCommands, PartOwner {
+  readonly parts: Behaviours
+  #node: { readonly parts: ReadonlyMap<string, BehaviourPart>, readonly peer: PeerId } | undefined
+  #ready: BoundedQueue<BehaviourPart> = new BoundedQueue(Infinity)
+  /** Parts that woke themselves during their own poll. */
+  #later: BoundedQueue<BehaviourPart> = new BoundedQueue(Infinity)
+  /** Not bounded: each comes from one call, and the swarm polls before the next one. */
+  readonly #faults: BoundedQueue<BehaviourFault> = new BoundedQueue(Infinity)
+  readonly #listing = new JoinedListing()
+  #polled: BehaviourPart | undefined
+  #polledWoke = false
+  #cx: PollContext | undefined
+  /** No part's deadline is earlier than this. */
+  #nextDeadline: Instant = NEVER
+
+  constructor (parts: Behaviours) {
+    this.parts = Object.freeze({ ...parts })
+  }
+
+  [ATTACH] (components: SwarmComponents): void {
+    const parts = new Map<string, BehaviourPart>()
+    for (const [key, source] of Object.entries(this.parts)) {
+      const part = new BehaviourPart(key, attachBehaviour(source, components, key), this)
+      parts.set(key, part)
+      this.#touch(part)
+      const { protocols } = part.behaviour
+      if (protocols !== undefined && isProtocolList(protocols)) {
+        protocols.attach(part)
+      }
+    }
+    this.#node = { parts, peer: components.peerId }
+  }
+
+  get [COMMANDS] (): Readonly<Record<string, object>> {
+    return Object.freeze(Object.fromEntries(Array.from(this.#parts, ([key, { behaviour }]) => [key, commandsOf(behaviour)])))
+  }
+
+  /** The names that the parts declare: the same frozen array until one of them changes. */
+  get protocols (): readonly string[] {
+    return this.#listing.join(this.#parts)
+  }
+
+  partWoke (part: BehaviourPart): void {
+    if (part === this.#polled) {
+      this.#polledWoke = true
+      return
+    }
+    this.#touch(part)
+    if (this.#polled === undefined) {
+      this.#cx?.wake()
+    }
+  }
+
+  partWakesAt (part: BehaviourPart): void {
+    if (part.wakeInstant < this.#nextDeadline) {
+      this.#nextDeadline = part.wakeInstant
+      this.#cx?.wakeAt(part.wakeInstant)
+    }
+  }
+
+  partThrew (fault: BehaviourFault): void {
+    this.#faults.push(fault)
+  }
+
+  commitEstablished (connection: EstablishedConnection): AnyHandler<PartEvent, PartEvent> | undefined {
+    const handlers: Array<[string, AnyHandler]> = []
+    for (const part of this.#parts.values()) {
+      this.#touch(part)
+      const handler = part.commitEstablished(connection)
+      if (handler === undefined) {
+        part.absent.add(connection.id)
+      } else {
+        handlers.push([part.key, handler])
+      }
+    }
+    return handlers.length === 0 ? undefined : composeHandlers(Object.fromEntries(handlers))
+  }
+
+  onSwarmEvent (event: FromSwarm): void {
+    for (const part of this.#parts.values()) {
+      this.#touch(part)
+      part.onSwarmEvent(event)
+    }
+  }
+
+  onHandlerEvent (peer: PeerId, connection: ConnectionId, { handler: key, event }: PartEvent): void {
+    const part = this.#parts.get(key)
+    if (part !== undefined) {
+      this.#touch(part)
+      part.onHandlerEvent(peer, connection, event)
+    }
+  }
+
+  poll (cx: PollContext): Poll<Output> {
+    this.#follow(cx)
+    if (cx.now >= this.#nextDeadline) {
+      this.#wakeDue(cx)
+    }
+    for (;;) {
+      const fault = this.#faults.shift()
+      if (fault !== undefined) {
+        return fault
+      }
+      const part = this.#ready.shift()
+      if (part === undefined) {
+        break
+      }
+      const output = this.#pollPart(part, cx)
+      if (output !== PENDING) {
+        return output
+      }
+    }
+    [this.#ready, this.#later] = [this.#later, this.#ready]
+    return PENDING
+  }
+
+  #pollPart (part: BehaviourPart, cx: PollContext): Poll<Output> {
+    part.isQueued = false
+    this.#polled = part
+    this.#polledWoke = false
+    const output = part.poll(cx.now)
+    this.#polled = undefined
+    if (output !== PENDING) {
+      this.#touch(part)
+      return this.#keyed(part, output)
+    }
+    if (this.#polledWoke) {
+      part.isQueued = true
+      this.#later.push(part)
+      cx.wake()
+    }
+    return PENDING
+  }
+
+  get #attached (): { readonly parts: ReadonlyMap<string, BehaviourPart>, readonly peer: PeerId } {
+    if (this.#node === undefined) {
+      throw new InvalidStateError('Cannot use a composition of behaviours before a node took it')
+    }
+    return this.#node
+  }
+
+  get #parts (): ReadonlyMap<string, BehaviourPart> {
+    return this.#attached.parts
+  }
+
+  #follow (cx: PollContext): void {
+    if (this.#cx !== cx) {
+      this.#cx = cx
+      cx.wakeAt(this.#nextDeadline)
+    }
+  }
+
+  #touch (part: BehaviourPart): void {
+    if (!part.isQueued) {
+      part.isQueued = true
+      this.#ready.push(part)
+    }
+  }
+
+  #wakeDue (cx: PollContext): void {
+    this.#nextDeadline = NEVER
+    for (const part of this.#parts.values()) {
+      if (part.wakeInstant <= cx.now) {
+        part.wakeInstant = NEVER
+        this.#touch(part)
+      }
+      this.#nextDeadline = earliest(this.#nextDeadline, part.wakeInstant)
+    }
+    cx.wakeAt(this.#nextDeadline)
+  }
+
+  #keyed (part: BehaviourPart, output: ToSwarm<unknown, unknown>): Output {
+    switch (output.type) {
+      case 'event': {
+        const { peer, connection, event } = output
+        return { type: 'event', peer, connection, event: { behaviour: part.key, peer: peer ?? this.#attached.peer, connection, event } }
+      }
+      case 'notify-handler':
+        return { ...output, event: { handler: part.key, event: output.event }, except: joined(part.absent, output.except) }
+      case 'close-connection':
+        return output
+      case 'behaviour-fault':
+        return { ...output, behaviour: output.behaviour === '' ? part.key : `${part.key}.${output.behaviour}` }
+    }
+  }
+}
+
+/** The union; the common case, in which one side is empty, allocates nothing. */
+function joined (left: ReadonlySet<ConnectionId>, right: ReadonlySet<ConnectionId> | undefined): ReadonlySet<ConnectionId> | undefined {
+  if (left.size === 0) {
+    return right
+  }
+  return right === undefined ? left : new Set([...left, ...right])
+}

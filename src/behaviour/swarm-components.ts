@@ -1,0 +1,14 @@
+import type { ComponentLogger, ConnectionGater, Libp2pEvents, Metrics, PeerId, PeerStore, TypedEventTarget } from '@libp2p/interface'
+import type { ConnectionManager, Registrar } from '@libp2p/interface-internal'
+
+/** What a behaviour may ask of its node, when it is given as a function of them (S7.13). */
+export interface SwarmComponents {
+  readonly peerId: PeerId
+  readonly logger: ComponentLogger
+  readonly events: TypedEventTarget<Libp2pEvents>
+  readonly peerStore: PeerStore
+  readonly registrar: Registrar
+  readonly connectionManager: ConnectionManager
+  readonly connectionGater: ConnectionGater
+  readonly metrics?: Metrics | undefined
+}

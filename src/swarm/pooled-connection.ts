@@ -1,0 +1,21 @@
+import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
+import type { ConnectionOutput, ConnectionReport } from '../connection/connection-output.ts'
+import type { ConnectionStatus } from '../connection/shutdown.ts'
+import type { ConnectionId } from '../core/ids.ts'
+import type { Instant } from '../core/instant.ts'
+import type { Poll } from '../core/poll.ts'
+
+/**
+ * What the swarm needs of a connection. A `Connection` fits; a driver may put itself in between, for instance to re-arm
+ * its timer whenever `poll` gave PENDING.
+ */
+export interface PooledConnection {
+  readonly id: ConnectionId
+  readonly status: ConnectionStatus
+  /** A message for the handler; false when it cannot take any more. */
+  onBehaviourEvent (event: unknown): boolean
+  close (): void
+  abort (error: Error): void
+  poll (now: Instant): Poll<ConnectionOutput<NegotiatedStream, unknown>>
+  pollReport (): Poll<ConnectionReport>
+}
