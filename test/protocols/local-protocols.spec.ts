@@ -4,12 +4,21 @@ import type { ProtocolListing, ProtocolWarning } from '../../src/protocols/index
 
 const NONE: readonly string[] = Object.freeze([])
 
-function localProtocols ({ maxProtocols = 4096, maxNameBytes = 1023 } = {}): {
-  local: LocalProtocols
-  warnings: ProtocolWarning[]
-  limits: () => number
-  update: (handlers: ProtocolListing, host?: ProtocolListing) => { isChanged: boolean, added: readonly string[], removed: readonly string[] }
-} {
+interface Outcome {
+  readonly isChanged: boolean
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+}
+
+interface Setup {
+  readonly local: LocalProtocols
+  readonly warnings: readonly ProtocolWarning[]
+  limits (): number
+  /** The buffers are copied, so that outcomes can be compared later. */
+  update (handlers: ProtocolListing, host?: ProtocolListing): Outcome
+}
+
+function localProtocols ({ maxProtocols = 4096, maxNameBytes = 1023 } = {}): Setup {
   const warnings: ProtocolWarning[] = []
   let limits = 0
   const local = new LocalProtocols({
@@ -28,19 +37,20 @@ function localProtocols ({ maxProtocols = 4096, maxNameBytes = 1023 } = {}): {
   }
 }
 
-const unchanged = { isChanged: false, added: [], removed: [] }
+const unchanged: Outcome = { isChanged: false, added: [], removed: [] }
 
 /** A frozen array that counts how often somebody looks at it. */
-function watched (names: readonly string[]): { listing: readonly string[], looks: () => number } {
+function watched (names: readonly string[]): { readonly listing: readonly string[], looks (): number } {
   let looks = 0
-  const look = <Result>(result: Result): Result => {
-    looks++
-    return result
-  }
   const listing = new Proxy(Object.freeze([...names]), {
-    get: (target, key) => look(Reflect.get(target, key)),
-    getOwnPropertyDescriptor: (target, key) => look(Reflect.getOwnPropertyDescriptor(target, key)),
-    ownKeys: target => look(Reflect.ownKeys(target))
+    get (target, key): unknown {
+      looks++
+      return Reflect.get(target, key)
+    },
+    ownKeys (target) {
+      looks++
+      return Reflect.ownKeys(target)
+    }
   })
   return { listing, looks: () => looks }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ProtocolsNotice } from '../../src/protocols/index.ts'
 
-const outOfTurn = expect.objectContaining({ name: 'InvalidStateError' })
+const outOfTurn: unknown = expect.objectContaining({ name: 'InvalidStateError' })
 
 describe('ProtocolsNotice', () => {
   it('shows type and names of the change (S3.9)', () => {

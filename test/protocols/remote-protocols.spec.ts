@@ -2,11 +2,16 @@ import { describe, expect, it } from 'vitest'
 import { RemoteProtocols } from '../../src/protocols/index.ts'
 import type { RemoteProtocolsInit, RemoteReportChange } from '../../src/protocols/index.ts'
 
-function remoteProtocols (limits: Partial<RemoteProtocolsInit> = {}): {
-  remote: RemoteProtocols
-  report: (source: unknown, change: RemoteReportChange, protocols: readonly string[]) => [isChanged: boolean, added: readonly string[], removed: readonly string[]]
-  withdraw: (source: unknown) => [isChanged: boolean, added: readonly string[], removed: readonly string[]]
-} {
+type Outcome = [isChanged: boolean, added: readonly string[], removed: readonly string[]]
+
+interface Setup {
+  readonly remote: RemoteProtocols
+  /** The buffers are copied, so that outcomes can be compared later. */
+  report (source: unknown, change: RemoteReportChange, protocols: readonly string[]): Outcome
+  withdraw (source: unknown): Outcome
+}
+
+function remoteProtocols (limits: Partial<RemoteProtocolsInit> = {}): Setup {
   const remote = new RemoteProtocols({ maxNames: 1024, maxBytes: 65_536, maxNameBytes: 1023, ...limits })
   return {
     remote,
@@ -15,7 +20,7 @@ function remoteProtocols (limits: Partial<RemoteProtocolsInit> = {}): {
   }
 }
 
-const nothing = [false, [], []]
+const nothing: Outcome = [false, [], []]
 
 describe('RemoteProtocols: reports', () => {
   it('only real changes are reported (C09)', () => {
