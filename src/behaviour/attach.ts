@@ -1,17 +1,7 @@
 import { InvalidStateError } from '../errors.ts'
+import { CONTAINER, isContainer } from './container.ts'
 import type { AnyBehaviour, BehaviourSource } from './network-behaviour.ts'
 import type { SwarmComponents } from './swarm-components.ts'
-
-/**
- * The method by which a behaviour that holds others gives them to the node. A registered symbol, so that a composition
- * made by another copy of this package works as well.
- */
-export const ATTACH: unique symbol = Symbol.for('libp2p-behaviours.attach')
-
-/** A behaviour that holds others. */
-export interface Attachable {
-  [ATTACH] (components: SwarmComponents): void
-}
 
 const attached = new WeakSet<AnyBehaviour>()
 
@@ -34,16 +24,12 @@ export function attachBehaviour (source: BehaviourSource, components: SwarmCompo
     throw new InvalidStateError(`Cannot use behaviour${place} twice: one instance serves one node, give a function that makes one`)
   }
   attached.add(behaviour)
-  if (isAttachable(behaviour)) {
-    behaviour[ATTACH](components)
+  if (isContainer(behaviour)) {
+    behaviour[CONTAINER].attach(components)
   }
   return behaviour
 }
 
 function isBehaviour (value: unknown): value is AnyBehaviour {
   return typeof value === 'object' && value !== null && 'commitEstablished' in value && typeof value.commitEstablished === 'function'
-}
-
-function isAttachable (behaviour: AnyBehaviour): behaviour is AnyBehaviour & Attachable {
-  return ATTACH in behaviour
 }

@@ -13,8 +13,8 @@ import { PENDING } from '../core/poll.ts'
 import { composeHandlers } from '../handler/compose.ts'
 import { isProtocolList } from '../protocols/protocol-list.ts'
 import { InvalidStateError } from '../errors.ts'
-import { ATTACH, attachBehaviour } from './attach.ts'
-import { COMMANDS, commandsOf } from './commands.ts'
+import { attachBehaviour } from './attach.ts'
+import { CONTAINER } from './container.ts'
 import { BehaviourPart } from './part.ts'
 import { JoinedListing } from './joined-listing.ts'
 import type { PeerId } from '@libp2p/interface'
@@ -22,10 +22,9 @@ import type { ConnectionId } from '../core/ids.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { PartEvent } from '../handler/compose.ts'
-import type { Attachable } from './attach.ts'
-import type { HasCommands } from './commands.ts'
 import type { AnyHandler } from './connection-handler.ts'
 import type { FromSwarm } from './from-swarm.ts'
+import type { Container } from './container.ts'
 import type { ComposedBehaviour, KeyedEvent } from './inference.ts'
 import type { Behaviours, EstablishedConnection, NetworkBehaviour } from './network-behaviour.ts'
 import type { PartOwner } from './part.ts'
@@ -44,7 +43,7 @@ export function composeBehaviours<const Parts extends Behaviours> (parts: Parts)
   return new Composition(parts) as unknown as ComposedBehaviour<Parts>
 }
 
-class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartEvent, PartEvent>, Attachable, HasCommands, PartOwner {
+class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartEvent, PartEvent>, Container, PartOwner {
   readonly parts: Behaviours
   #node: { readonly parts: ReadonlyMap<string, BehaviourPart>, readonly peer: PeerId } | undefined
   #ready: BoundedQueue<BehaviourPart> = new BoundedQueue(Infinity)
@@ -63,22 +62,11 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
     this.parts = Object.freeze({ ...parts })
   }
 
-  [ATTACH] (components: SwarmComponents): void {
-    const parts = new Map<string, BehaviourPart>()
-    for (const [key, source] of Object.entries(this.parts)) {
-      const part = new BehaviourPart(key, attachBehaviour(source, components, key), this)
-      parts.set(key, part)
-      this.#touch(part)
-      const { protocols } = part.behaviour
-      if (protocols !== undefined && isProtocolList(protocols)) {
-        protocols.attach(part)
-      }
+  get [CONTAINER] (): Container[typeof CONTAINER] {
+    return {
+      attach: components => { this.#attach(components) },
+      parts: () => new Map(Array.from(this.#parts, ([key, { behaviour }]) => [key, behaviour]))
     }
-    this.#node = { parts, peer: components.peerId }
-  }
-
-  get [COMMANDS] (): Readonly<Record<string, object>> {
-    return Object.freeze(Object.fromEntries(Array.from(this.#parts, ([key, { behaviour }]) => [key, commandsOf(behaviour)])))
   }
 
   /** The names that the parts declare: the same frozen array until one of them changes. */
@@ -158,6 +146,20 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
     }
     [this.#ready, this.#later] = [this.#later, this.#ready]
     return PENDING
+  }
+
+  #attach (components: SwarmComponents): void {
+    const parts = new Map<string, BehaviourPart>()
+    for (const [key, source] of Object.entries(this.parts)) {
+      const part = new BehaviourPart(key, attachBehaviour(source, components, key), this)
+      parts.set(key, part)
+      this.#touch(part)
+      const { protocols } = part.behaviour
+      if (protocols !== undefined && isProtocolList(protocols)) {
+        protocols.attach(part)
+      }
+    }
+    this.#node = { parts, peer: components.peerId }
   }
 
   #pollPart (part: BehaviourPart, cx: PollContext): Poll<Output> {
