@@ -20,7 +20,8 @@ import { show } from '../core/printable.ts'
 import { PENDING } from '../core/poll.ts'
 import { streamProtocol } from '../protocols/stream-protocol.ts'
 import { FrameDecoder } from './frame-decoder.ts'
-import { HEADER, REFUSAL, concat, decodeName, frameOf, isBodyOf, knownOpening } from './message.ts'
+import { HEADER, REFUSAL, concat, decodeName, frameOf, isMessage } from './message.ts'
+import { openingOf } from './known-openings.ts'
 import { DEFAULT_LIMITS, ENDED_BETWEEN_FRAMES, ENDED_INSIDE_FRAME, REFUSED, RESET, checkLimits } from './outcome.ts'
 import { prefixSize } from './varint.ts'
 import type { NegotiationLimits, NegotiationOutcome } from './outcome.ts'
@@ -128,16 +129,16 @@ export class DialerNegotiation {
     const { body, start, end } = this.#decoder
     switch (this.#state) {
       case 'header':
-        if (isBodyOf(HEADER, 0, body, start, end)) {
+        if (isMessage(body, start, end, HEADER, 0)) {
           this.#state = 'confirmation'
         } else {
           this.#outcome = { type: 'invalid', detail: `expected the multistream header, received "${show(decodeName(body, start, end))}"` }
         }
         return
       case 'confirmation':
-        if (isBodyOf(this.#opening, HEADER.length, body, start, end)) {
+        if (isMessage(body, start, end, this.#opening, HEADER.length)) {
           this.#outcome = { type: 'ok', protocol: this.#name, match: undefined, rest: this.#decoder.rest }
-        } else if (isBodyOf(REFUSAL, 0, body, start, end)) {
+        } else if (isMessage(body, start, end, REFUSAL, 0)) {
           this.#onRefusal()
         } else {
           this.#outcome = { type: 'invalid', detail: `expected "${show(this.#name)}" or "na", received "${show(decodeName(body, start, end))}"` }
@@ -173,8 +174,4 @@ function checkNames (names: readonly string[], { maxFrameLength, maxRounds }: Ne
     }
   }
   return first
-}
-
-function openingOf (name: string): Uint8Array {
-  return knownOpening(name, streamProtocol)
 }

@@ -94,7 +94,7 @@ export class FrameDecoder {
 
   /** Goes on with a frame that began in an earlier chunk: byte by byte through its prefix, then all of its body at once. */
   #collect (): 'frame' | 'incomplete' | FrameFault {
-    while (true) {
+    for (;;) {
       const length = readPrefix(this.#collected, 0, this.#held)
       if (length < INCOMPLETE || length > this.#maxLength) {
         return this.#prefixFault(length)

@@ -26,7 +26,7 @@
 import { show } from '../core/printable.ts'
 import { PENDING } from '../core/poll.ts'
 import { FrameDecoder } from './frame-decoder.ts'
-import { HEADER, REFUSAL, concat, decodeName, encodeOpening, frameOf, isBodyOf } from './message.ts'
+import { HEADER, REFUSAL, concat, decodeName, encodeOpening, frameOf, isMessage } from './message.ts'
 import { DEFAULT_LIMITS, EARLY_DATA, ENDED_BETWEEN_FRAMES, ENDED_INSIDE_FRAME, RESET, TOO_MANY_ROUNDS, checkLimits } from './outcome.ts'
 import type { FrameFault } from './frame-decoder.ts'
 import type { NegotiationLimits, NegotiationOutcome } from './outcome.ts'
@@ -170,7 +170,7 @@ export class ListenerNegotiation<Entry extends ProtocolEntry = ProtocolEntry> {
 
   #onFrame (): void {
     const { body, start, end } = this.#decoder
-    const isHeader = isBodyOf(HEADER, 0, body, start, end)
+    const isHeader = isMessage(body, start, end, HEADER, 0)
     switch (this.#state) {
       case 'header':
         if (isHeader) {
@@ -205,7 +205,7 @@ export class ListenerNegotiation<Entry extends ProtocolEntry = ProtocolEntry> {
     const entry = this.#protocols.find(name) ?? this.#fallback?.(name)
     if (entry !== undefined) {
       const opening = entry.frame ??= encodeOpening(entry.name)
-      if (isBodyOf(opening, HEADER.length, body, start, end)) {
+      if (isMessage(body, start, end, opening, HEADER.length)) {
         this.#owedConfirmation = opening
         this.#outcome = { type: 'ok', protocol: entry.name, match: entry, rest: this.#decoder.rest }
         return

@@ -1,13 +1,13 @@
 /**
- * The messages of multistream-select 1.0.0 as bytes (S2.1). Each is a frame: length prefix, body, and the body ends in a
- * newline. Bytes that these functions give are shared between streams and must not be written to.
+ * The messages of multistream-select 1.0.0 as bytes (S2.1). Each is a frame: a length prefix, and a body that ends in a
+ * newline. An *opening* is the header and the frame of a name in one piece: how a dialer begins, and how a listener answers
+ * that agrees at once. All bytes made here are shared between streams and are never written to.
  */
 
 import { prefixSize, writePrefix } from './varint.ts'
 
-const NEWLINE = '\n'
 const ENCODER = new TextEncoder()
-/** Never throws: what is no UTF-8 decodes to something whose bytes differ, and names are compared by bytes. */
+/** Never throws: what is not UTF-8 becomes a text whose bytes are others, and names are compared by their bytes. */
 const DECODER = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** The first frame of either side. */
@@ -16,47 +16,17 @@ export const HEADER: Uint8Array = encodeFrame('/multistream/1.0.0')
 /** The listener's answer to a name that it does not have. */
 export const REFUSAL: Uint8Array = encodeFrame('na')
 
-/** Openings that are kept for names that were dialled: some hundred KB, for more names than a node dials in its life. */
-const MAX_KNOWN_OPENINGS = 1024
-const knownOpenings = new Map<string, Uint8Array>()
-
 /** `name` as a frame. */
 export function encodeFrame (name: string): Uint8Array {
-  const body = ENCODER.encode(name + NEWLINE)
+  const body = ENCODER.encode(`${name}\n`)
   const frame = new Uint8Array(prefixSize(body.length) + body.length)
   frame.set(body, writePrefix(body.length, frame, 0))
   return frame
 }
 
-/**
- * The header and the frame of `name` in one piece: how a dialer opens, and how a listener answers that agrees at once.
- * {@link frameOf} is the second part alone.
- */
+/** The header and the frame of `name` in one piece. */
 export function encodeOpening (name: string): Uint8Array {
   return concat([HEADER, encodeFrame(name)])
-}
-
-/**
- * The same from a cache of the names dialled last, for valid names of this node only: nothing that a peer sent may get in.
- *
- * @param name - a local name
- * @param onMiss - asked before a name gets into the cache, with the name; throws when it is not valid
- */
-export function knownOpening (name: string, onMiss: (name: string) => unknown): Uint8Array {
-  const known = knownOpenings.get(name)
-  if (known !== undefined) {
-    return known
-  }
-  onMiss(name)
-  const opening = encodeOpening(name)
-  if (knownOpenings.size >= MAX_KNOWN_OPENINGS) {
-    for (const oldest of knownOpenings.keys()) {
-      knownOpenings.delete(oldest)
-      break
-    }
-  }
-  knownOpenings.set(name, opening)
-  return opening
 }
 
 /** The frame in an opening, without the header. */
@@ -65,26 +35,30 @@ export function frameOf (opening: Uint8Array): Uint8Array {
 }
 
 /**
- * Whether the body from `start` to `end`, newline included, is the body of the frame that begins at `frameStart` and fills
- * the rest of `bytes`.
+ * Whether a message equals a known one, byte by byte.
+ *
+ * @param bytes - hold the body of the message, its newline included, from `start` to before `end`
+ * @param start - see `bytes`
+ * @param end - see `bytes`
+ * @param known - ends in the frame to compare with
+ * @param at - where that frame begins
  */
-export function isBodyOf (bytes: Uint8Array, frameStart: number, body: Uint8Array, start: number, end: number): boolean {
-  const length = end - start
-  const shift = bytes.length - length - start
-  if (start + shift !== frameStart + prefixSize(length)) {
+export function isMessage (bytes: Uint8Array, start: number, end: number, known: Uint8Array, at: number): boolean {
+  const shift = at + prefixSize(end - start) - start
+  if (end + shift !== known.length) {
     return false
   }
-  for (let at = start; at < end; at++) {
-    if (bytes[at + shift] !== body[at]) {
+  for (let index = start; index < end; index++) {
+    if (bytes[index] !== known[index + shift]) {
       return false
     }
   }
   return true
 }
 
-/** The name in the body from `start` to `end`, newline included. Not exact for bytes that are no UTF-8. */
-export function decodeName (body: Uint8Array, start: number, end: number): string {
-  return DECODER.decode(body.subarray(start, end - NEWLINE.length))
+/** The name in the body from `start` to before `end`, its newline left out. Not exact for bytes that are not UTF-8. */
+export function decodeName (bytes: Uint8Array, start: number, end: number): string {
+  return DECODER.decode(bytes.subarray(start, end - 1))
 }
 
 /** `parts` in one piece. */

@@ -62,9 +62,20 @@ export interface Interrupted {
 /** How a negotiation ended. Deadlines and cancellation belong to whoever runs it. */
 export type NegotiationOutcome<Match = undefined> = Agreed<Match> | NotAgreed | Violated | Interrupted
 
+/** The stream was reset, or could not be written to. */
 export const RESET: Interrupted = Object.freeze({ type: 'reset' })
+
+/** The input ended inside a frame (S2.5). */
 export const ENDED_INSIDE_FRAME: Interrupted = Object.freeze({ type: 'eof' })
+
+/** The input ended between two frames (S2.5). */
 export const ENDED_BETWEEN_FRAMES: NotAgreed = Object.freeze({ type: 'failed', detail: 'fin' })
+
+/** The listener refused the last name (S2.21). */
 export const REFUSED: NotAgreed = Object.freeze({ type: 'failed', detail: 'refused' })
+
+/** The dialer proposed once more than it may (S2.15). */
 export const TOO_MANY_ROUNDS: NotAgreed = Object.freeze({ type: 'failed', detail: 'rounds' })
+
+/** Something else than a proposal came after a refusal (S2.16). */
 export const EARLY_DATA: NotAgreed = Object.freeze({ type: 'failed', detail: 'early-data' })

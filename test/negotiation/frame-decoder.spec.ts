@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { FrameDecoder } from '../../src/negotiation/frame-decoder.ts'
+import { toHex, wire } from '../support/wire.ts'
+
+/** The bodies and faults that come out of `chunks`. */
+function decode (decoder: FrameDecoder, ...chunks: Uint8Array[]): string[] {
+  const read: string[] = []
+  for (const chunk of chunks) {
+    decoder.push(chunk)
+    for (let next = decoder.next(); next !== 'incomplete'; next = decoder.next()) {
+      if (next !== 'frame') {
+        return [...read, next.type]
+      }
+      read.push(toHex(decoder.body.subarray(decoder.start, decoder.end)))
+    }
+  }
+  return read
+}
+
+describe('FrameDecoder', () => {
+  it('S2.1: reads all frames of a chunk', () => {
+    expect(decode(new FrameDecoder(1024), wire('A B NA'))).toEqual(['2f610a', '2f620a', '6e610a'])
+  })
+
+  it('S2.4: reads frames that come byte by byte', () => {
+    expect(decode(new FrameDecoder(1024), ...Array.from(wire('A B'), byte => Uint8Array.of(byte)))).toEqual(['2f610a', '2f620a'])
+  })
+
+  it('S2.4: goes on in place after a frame that was collected', () => {
+    expect(decode(new FrameDecoder(1024), wire('03 2f'), wire('610a B C'))).toEqual(['2f610a', '2f620a', '2f630a'])
+  })
+
+  it('S2.2: judges the limit on the prefix alone', () => {
+    const decoder = new FrameDecoder(128)
+    expect(decode(decoder, wire('8101'))).toEqual(['too-long'])
+    expect(decode(new FrameDecoder(128), wire('81'), wire('01'))).toEqual(['too-long'])
+    expect(decode(new FrameDecoder(128), wire('8001'))).toEqual([])
+  })
+
+  it('S2.3: refuses a body without its newline, or with one inside', () => {
+    expect(decode(new FrameDecoder(1024), wire('022f61'))).toEqual(['invalid'])
+    expect(decode(new FrameDecoder(1024), wire('03 0a610a'))).toEqual(['invalid'])
+    expect(decode(new FrameDecoder(1024), wire('02'), wire('0a0a'))).toEqual(['invalid'])
+  })
+
+  it('S2.5: knows whether the input stopped inside a frame, half a prefix included', () => {
+    const decoder = new FrameDecoder(1024)
+    expect(decoder.isInsideFrame).toBe(false)
+    decode(decoder, wire('80'))
+    expect(decoder.isInsideFrame).toBe(true)
+    decode(decoder, new Uint8Array(0))
+    expect(decoder.isInsideFrame).toBe(true)
+    decode(new FrameDecoder(1024), wire('A'))
+    expect(new FrameDecoder(1024).isInsideFrame).toBe(false)
+  })
+
+  it('gives what came behind a frame, in the memory of the chunk', () => {
+    const decoder = new FrameDecoder(1024)
+    const chunk = wire('A data')
+    decoder.push(chunk)
+    decoder.next()
+    const { rest } = decoder
+    expect(rest).toEqual(wire('data'))
+    expect(rest?.buffer).toBe(chunk.buffer)
+  })
+
+  it('has no rest when the chunk ended with the frame', () => {
+    const decoder = new FrameDecoder(1024)
+    decoder.push(wire('A'))
+    decoder.next()
+    expect(decoder.rest).toBeUndefined()
+  })
+
+  it('keeps nothing of a chunk that it has read, so that the chunk may be reused', () => {
+    const decoder = new FrameDecoder(1024)
+    const chunk = wire('A 03 2f')
+    expect(decode(decoder, chunk)).toEqual(['2f610a'])
+    chunk.fill(0xff)
+    expect(decode(decoder, wire('620a'))).toEqual(['2f620a'])
+    expect(decoder.body.length).toBe(0)
+  })
+
+  it('collects a long frame that comes in pieces', () => {
+    const name = '78'.repeat(1000)
+    const frame = wire(`e907 ${name} 0a`)
+    const pieces = Array.from({ length: Math.ceil(frame.length / 7) }, (_, index) => frame.slice(index * 7, index * 7 + 7))
+    expect(decode(new FrameDecoder(1024), ...pieces)).toEqual([`${name}0a`])
+  })
+})
