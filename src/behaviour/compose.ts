@@ -165,14 +165,15 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
   #pollPart (part: BehaviourPart, cx: PollContext): Poll<Output> {
     part.isQueued = false
     this.#polled = part
-    this.#polledWoke = false
     const output = part.poll(cx.now)
     this.#polled = undefined
+    const wokeItself = this.#polledWoke
+    this.#polledWoke = false
     if (output !== PENDING) {
       this.#touch(part)
       return this.#keyed(part, output)
     }
-    if (this.#polledWoke) {
+    if (wokeItself) {
       part.isQueued = true
       this.#later.push(part)
       cx.wake()

@@ -15,6 +15,7 @@ export interface NotifyHandler<ToHandler> {
   readonly type: 'notify-handler'
   readonly peer: PeerId
   /** `'any'`: the oldest connection to the peer that is not closing and on which this behaviour has a handler. */
+  // eslint-disable-next-line @typescript-eslint/no-redundant-type-constituents -- for the reader
   readonly connection: ConnectionId | 'any'
   readonly event: ToHandler
   /** Connections that `'any'` must not mean. Compositions name those on which the part has no handler. */
@@ -25,6 +26,7 @@ export interface NotifyHandler<ToHandler> {
 export interface CloseConnection {
   readonly type: 'close-connection'
   readonly peer: PeerId
+  // eslint-disable-next-line @typescript-eslint/no-redundant-type-constituents -- for the reader
   readonly connection: ConnectionId | 'all'
   /** Given: the connection is aborted with this error. Otherwise it is closed gracefully. */
   readonly abort?: Error | undefined

@@ -33,10 +33,7 @@ export class Pool<Pooled extends PooledConnection> {
     return this.#byId.values()
   }
 
-  has (id: ConnectionId): boolean {
-    return this.#byId.has(id)
-  }
-
+  /** The connection with this id. */
   get (id: ConnectionId): PoolEntry<Pooled> | undefined {
     return this.#byId.get(id)
   }
@@ -51,6 +48,7 @@ export class Pool<Pooled extends PooledConnection> {
     return this.#byPeer.get(peer.toString()) ?? []
   }
 
+  /** Takes a connection in; its id must be new. */
   add (entry: PoolEntry<Pooled>): void {
     this.#byId.set(entry.connection.id, entry)
     const peer = entry.peer.toString()
@@ -62,6 +60,7 @@ export class Pool<Pooled extends PooledConnection> {
     }
   }
 
+  /** Takes a connection out, for good. */
   delete (entry: PoolEntry<Pooled>): void {
     entry.state = 'gone'
     this.#byId.delete(entry.connection.id)

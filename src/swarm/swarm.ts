@@ -100,17 +100,15 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
    */
   establish (established: EstablishedConnection, connect: (handler: AnyHandler, wake: () => void) => Pooled): Pooled {
     this.#refuseInPoll('establish')
-    if (this.#pool.has(established.id)) {
+    if (this.#pool.get(established.id) !== undefined) {
       throw new InvalidStateError(`Cannot establish connection: there is one with id "${established.id}"`)
     }
     const handler = this.#root.commitEstablished(established) ?? new IdleHandler()
-    let entry: PoolEntry<Pooled> | undefined
-    const connection = connect(handler, () => {
-      if (entry !== undefined) {
-        this.#connectionWoke(entry)
-      }
-    })
-    entry = { peer: established.peer, connection, state: 'resting' }
+    // Wakes while the connection is being made change nothing: it is queued below.
+    let wake = (): void => {}
+    const connection = connect(handler, () => { wake() })
+    const entry: PoolEntry<Pooled> = { peer: established.peer, connection, state: 'resting' }
+    wake = () => { this.#connectionWoke(entry) }
     this.#pool.add(entry)
     this.#pool.queue(entry)
     const { id, peer, direction, address } = established
