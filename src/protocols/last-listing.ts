@@ -1,5 +1,5 @@
 import { isProtocolList } from './protocol-list.ts'
-import type { ProtocolListing } from './protocol-list.ts'
+import type { ProtocolList, ProtocolListing } from './protocol-list.ts'
 
 const NO_NAMES: readonly string[] = Object.freeze([])
 
@@ -9,11 +9,11 @@ const NO_NAMES: readonly string[] = Object.freeze([])
  */
 export class LastListing {
   #names = NO_NAMES
-  #listing: ProtocolListing | undefined
-  /** Version of the list, when `#listing` is one. */
+  /** The list that gave `#names`, if one did, and its version then. */
+  #list: ProtocolList | undefined
   #version = 0
-  /** Whether `#listing` is a frozen array: asked once per reference, as it costs more than all the rest. */
-  #isFrozen = false
+  /** The array that was last found not to be frozen: asked once per reference, as it costs more than all the rest. */
+  #unfrozen: readonly string[] | undefined
 
   /** The names: a frozen array as it was listed, the snapshot of a list, or a copy of an array that may yet change. */
   get names (): readonly string[] {
@@ -22,30 +22,37 @@ export class LastListing {
 
   /** Takes the next listing; true if its names, or their order, differ from the last one. */
   update (listing: ProtocolListing): boolean {
-    if (isProtocolList(listing)) {
-      if (listing === this.#listing && listing.version === this.#version) {
-        return false
-      }
-      this.#listing = listing
-      this.#version = listing.version
-      return this.#take(listing.snapshot, true)
-    }
-    if (listing !== this.#listing) {
-      this.#listing = listing
-      this.#isFrozen = Object.isFrozen(listing)
-    } else if (this.#isFrozen) {
+    if (listing === this.#names) {
       return false
     }
-    return this.#take(listing, this.#isFrozen)
+    if (isProtocolList(listing)) {
+      return this.#updateList(listing)
+    }
+    this.#list = undefined
+    if (listing !== this.#unfrozen && Object.isFrozen(listing)) {
+      return this.#adopt(listing)
+    }
+    this.#unfrozen = listing
+    const isDifferent = !isSameByPosition(listing, this.#names)
+    if (isDifferent) {
+      this.#names = listing.slice()
+    }
+    return isDifferent
   }
 
-  #take (names: readonly string[], isLasting: boolean): boolean {
-    const isDifferent = !isSameByPosition(names, this.#names)
-    if (isLasting) {
-      this.#names = names
-    } else if (isDifferent) {
-      this.#names = names.slice()
+  #updateList (list: ProtocolList): boolean {
+    if (list === this.#list && list.version === this.#version) {
+      return false
     }
+    this.#list = list
+    this.#version = list.version
+    return this.#adopt(list.snapshot)
+  }
+
+  /** Keeps a frozen array as it is, also when it holds the same names: it is the one that may come again. */
+  #adopt (names: readonly string[]): boolean {
+    const isDifferent = !isSameByPosition(names, this.#names)
+    this.#names = names
     return isDifferent
   }
 }

@@ -10,12 +10,15 @@ interface Outcome {
   readonly removed: readonly string[]
 }
 
+/** Updates, and copies the buffers, so that outcomes can be compared later. */
+type Update = (handlers: ProtocolListing, host?: ProtocolListing) => Outcome
+type Count = () => number
+
 interface Setup {
   readonly local: LocalProtocols
+  readonly update: Update
   readonly warnings: readonly ProtocolWarning[]
-  limits (): number
-  /** The buffers are copied, so that outcomes can be compared later. */
-  update (handlers: ProtocolListing, host?: ProtocolListing): Outcome
+  readonly limits: Count
 }
 
 function localProtocols ({ maxProtocols = 4096, maxNameBytes = 1023 } = {}): Setup {
@@ -40,7 +43,7 @@ function localProtocols ({ maxProtocols = 4096, maxNameBytes = 1023 } = {}): Set
 const unchanged: Outcome = { isChanged: false, added: [], removed: [] }
 
 /** A frozen array that counts how often somebody looks at it. */
-function watched (names: readonly string[]): { readonly listing: readonly string[], looks (): number } {
+function watched (names: readonly string[]): { readonly listing: readonly string[], readonly looks: Count } {
   let looks = 0
   const listing = new Proxy(Object.freeze([...names]), {
     get (target, key): unknown {
@@ -148,6 +151,7 @@ describe('LocalProtocols: cost (S3.6)', () => {
     expect(list.looks).toBe(1)
     list.add('/b')
     expect(update(list).added).toEqual(['/b'])
+    expect(update(list)).toEqual(unchanged)
     expect(list.looks).toBe(2)
   })
 
@@ -172,6 +176,15 @@ describe('LocalProtocols: cost (S3.6)', () => {
     list.add('/b')
     expect(update(other)).toEqual(unchanged)
     expect(update(list).added).toEqual(['/b'])
+  })
+
+  it('a listing that was left for another one counts as new when it comes back', () => {
+    const { update } = localProtocols()
+    for (const listing of [new ProtocolList(['/a']), Object.freeze(['/a']), ['/a']]) {
+      update(listing)
+      update(['/b'])
+      expect(update(listing)).toEqual({ isChanged: true, added: ['/a'], removed: ['/b'] })
+    }
   })
 
   it('a plain array never passes for the frozen one before it', () => {

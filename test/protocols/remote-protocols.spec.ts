@@ -4,11 +4,14 @@ import type { RemoteProtocolsInit, RemoteReportChange } from '../../src/protocol
 
 type Outcome = [isChanged: boolean, added: readonly string[], removed: readonly string[]]
 
+/** Both copy the buffers, so that outcomes can be compared later. */
+type Report = (source: unknown, change: RemoteReportChange, protocols: readonly string[]) => Outcome
+type Withdraw = (source: unknown) => Outcome
+
 interface Setup {
   readonly remote: RemoteProtocols
-  /** The buffers are copied, so that outcomes can be compared later. */
-  report (source: unknown, change: RemoteReportChange, protocols: readonly string[]): Outcome
-  withdraw (source: unknown): Outcome
+  readonly report: Report
+  readonly withdraw: Withdraw
 }
 
 function remoteProtocols (limits: Partial<RemoteProtocolsInit> = {}): Setup {
