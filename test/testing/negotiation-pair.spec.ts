@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { PENDING } from '../../src/core/poll.ts'
+import { NegotiationPair } from '../../src/testing/negotiation-pair.ts'
+import { hex, toHex } from '../support/wire.ts'
+
+describe('NegotiationPair', () => {
+  it('agrees after one round trip, with one write on each side', () => {
+    const pair = new NegotiationPair({ dialer: ['/a'], listener: ['/b', '/a'], latencyMs: 25 })
+    expect(pair.dialer.pollOutcome()).toBe(PENDING)
+    expect(pair.drive()).toBe(2)
+    expect(pair.now).toBe(50)
+    expect(pair.dialer.pollOutcome()).toMatchObject({ type: 'ok', protocol: '/a' })
+    expect(pair.listener.pollOutcome()).toMatchObject({ type: 'ok', match: { name: '/a' } })
+    expect(pair.dialerWrites.map(toHex)).toEqual([hex('HDR A')])
+    expect(pair.listenerWrites.map(toHex)).toEqual([hex('HDR A')])
+  })
+
+  it('takes one more round trip for each refusal', () => {
+    const pair = new NegotiationPair({ dialer: ['/a', '/b', '/c'], listener: ['/c'] })
+    pair.drive()
+    expect(pair.now).toBe(6)
+    expect(pair.dialerWrites.map(toHex)).toEqual([hex('HDR A'), hex('B'), hex('C')])
+  })
+
+  it('leaves the listener waiting when the dialer has no name left', () => {
+    const pair = new NegotiationPair({ dialer: ['/a'], listener: [] })
+    pair.drive()
+    expect(pair.dialer.pollOutcome()).toEqual({ type: 'failed', detail: 'refused' })
+    expect(pair.listener.pollOutcome()).toBe(PENDING)
+  })
+
+  it('delivers in chunks of the given sizes, one for each step', () => {
+    const pair = new NegotiationPair({ dialer: ['/a'], listener: ['/a'], chunkSizes: [1] })
+    expect(pair.step()).toBe(true)
+    expect(pair.now).toBe(1)
+    expect(pair.drive()).toBe(2 * 24 - 1)
+    expect(pair.dialer.pollOutcome()).toMatchObject({ type: 'ok' })
+    expect(pair.step()).toBe(false)
+    expect(pair.now).toBe(2)
+  })
+
+  it('holds both ends to the limits', () => {
+    const limits = { maxFrameLength: 20, maxRounds: 1 }
+    expect(() => new NegotiationPair({ dialer: ['/a', '/b'], listener: [], limits })).toThrow(RangeError)
+    expect(() => new NegotiationPair({ dialer: [`/${'x'.repeat(20)}`], listener: [], limits })).toThrow(RangeError)
+  })
+})
