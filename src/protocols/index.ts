@@ -1,4 +1,8 @@
-/** Who speaks what: protocol names, listings that change, and the differences between sets of them. */
+/**
+ * Who speaks what: protocol names, listings that change, and the differences between sets of them.
+ *
+ * @module protocols
+ */
 
 export { LocalProtocols } from './local-protocols.ts'
 export type { LocalProtocolsInit, ProtocolWarning } from './local-protocols.ts'

@@ -165,6 +165,22 @@ describe('LocalProtocols: cost (S3.6)', () => {
     expect(update(names)).toEqual({ isChanged: true, added: ['/c'], removed: ['/a'] })
   })
 
+  it('an array is asked once whether it is frozen, as long as it comes again', () => {
+    const { update } = localProtocols()
+    let asked = 0
+    const names = new Proxy(['/a'], {
+      isExtensible (target) {
+        asked++
+        return Reflect.isExtensible(target)
+      }
+    })
+    update(names)
+    names.push('/b')
+    expect(update(names).added).toEqual(['/b'])
+    expect(update(names)).toEqual(unchanged)
+    expect(asked).toBe(1)
+  })
+
   it('a listing of another kind with the same names is no change, and is followed from then on', () => {
     const { update } = localProtocols()
     const list = new ProtocolList(['/a'])
