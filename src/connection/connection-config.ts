@@ -1,34 +1,10 @@
 import { count, duration, parseOptions } from '../core/options.ts'
-import type { ConfigOf } from '../core/options.ts'
+import type { OptionTable } from '../core/options.ts'
 
 /** Largest body that a prefix of two bytes can announce. */
 const MAX_FRAME_LENGTH = 16_383
 /** Smallest limit that still lets the header of multistream-select through. */
 const MIN_FRAME_LENGTH = 20
-
-/**
- * The options of one connection with their defaults (S9). Durations are milliseconds; 128 negotiating streams and 10 s are
- * what rust-libp2p uses, the other numbers keep what a peer can make grow well below a megabyte.
- */
-export const CONNECTION_OPTIONS = {
-  maxFrameLength: count(1024, MIN_FRAME_LENGTH, MAX_FRAME_LENGTH),
-  maxNegotiationRounds: count(64, 1, 1_000_000),
-  outboundTimeoutMs: duration(10_000),
-  inboundTimeoutMs: duration(10_000),
-  maxNegotiatingInboundStreams: count(128, 0, 1_000_000),
-  maxQueuedInboundStreams: count(256, 0, 1_000_000),
-  maxQueuedOutboundRequests: count(1024, 0, 1_000_000),
-  maxNegotiatingOutboundStreams: count(256, 1, 1_000_000),
-  maxHandlerEventsPerTurn: count(64, 1, 1_000_000),
-  maxQueuedBehaviourEvents: count(1024, 0, 1_000_000),
-  maxLocalProtocols: count(4096, 0, 1_000_000),
-  maxRemoteProtocols: count(1024, 0, 1_000_000),
-  maxRemoteProtocolsBytes: count(65_536, 0, 1_000_000_000),
-  idleTimeoutMs: duration(10_000),
-  closeTimeoutMs: duration(5000),
-  maxCloseEvents: count(10_000, 0, 1_000_000),
-  streamCloseTimeoutMs: duration(5000)
-} as const
 
 /** Options of a connection as the caller gives them. All are optional; see the README for the table of what happens at each limit. */
 export interface ConnectionInit {
@@ -69,7 +45,31 @@ export interface ConnectionInit {
 }
 
 /** The parsed options: complete, checked, frozen. */
-export type ConnectionConfig = ConfigOf<typeof CONNECTION_OPTIONS>
+export type ConnectionConfig = { readonly [Name in keyof ConnectionInit]-?: number }
+
+/**
+ * The options of one connection with their defaults (S9). Durations are milliseconds; 128 negotiating streams and 10 s are
+ * what rust-libp2p uses, the other numbers keep what a peer can make grow well below a megabyte.
+ */
+export const CONNECTION_OPTIONS: OptionTable<ConnectionConfig> = {
+  maxFrameLength: count(1024, MIN_FRAME_LENGTH, MAX_FRAME_LENGTH),
+  maxNegotiationRounds: count(64, 1, 1_000_000),
+  outboundTimeoutMs: duration(10_000),
+  inboundTimeoutMs: duration(10_000),
+  maxNegotiatingInboundStreams: count(128, 0, 1_000_000),
+  maxQueuedInboundStreams: count(256, 0, 1_000_000),
+  maxQueuedOutboundRequests: count(1024, 0, 1_000_000),
+  maxNegotiatingOutboundStreams: count(256, 1, 1_000_000),
+  maxHandlerEventsPerTurn: count(64, 1, 1_000_000),
+  maxQueuedBehaviourEvents: count(1024, 0, 1_000_000),
+  maxLocalProtocols: count(4096, 0, 1_000_000),
+  maxRemoteProtocols: count(1024, 0, 1_000_000),
+  maxRemoteProtocolsBytes: count(65_536, 0, 1_000_000_000),
+  idleTimeoutMs: duration(10_000),
+  closeTimeoutMs: duration(5000),
+  maxCloseEvents: count(10_000, 0, 1_000_000),
+  streamCloseTimeoutMs: duration(5000)
+}
 
 /**
  * Checks the options once and fills in the defaults.

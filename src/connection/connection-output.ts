@@ -39,8 +39,6 @@ export interface HandlerTask<Stream> {
   readonly promise: PromiseLike<void>
   /** The stream that the event was about; undefined for events about no stream. */
   readonly port: StreamPort<Stream> | undefined
-  /** Keys of the part, joined with dots; empty for a handler that is no composition. */
-  readonly handler: string
 }
 
 /** The end: exactly once, and the last output. */

@@ -32,6 +32,10 @@ export class CountedStreams<Stream> {
     return this.#counted
   }
 
+  has (port: StreamPort<Stream>): boolean {
+    return this.#entries.has(port)
+  }
+
   add (port: StreamPort<Stream>, isCounted: boolean): void {
     if (!this.#entries.has(port)) {
       this.#entries.set(port, { isCounted, resetAt: NEVER })

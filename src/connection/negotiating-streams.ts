@@ -1,32 +1,28 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { NEVER, earliest } from '../core/instant.ts'
 import type { Instant } from '../core/instant.ts'
-import type { PollContext } from '../core/poll.ts'
+import type { Poll, PollContext } from '../core/poll.ts'
+import type { StreamPhase } from '../errors.ts'
 import type { StreamUpgrade } from '../handler/stream-upgrade.ts'
-import type { DialerNegotiation } from '../negotiation/dialer-negotiation.ts'
-import type { ListenerNegotiation } from '../negotiation/listener-negotiation.ts'
-import type { ListedProtocol, ListingSnapshot } from '../protocols/listing-snapshot.ts'
+import type { NegotiationOutcome } from '../negotiation/outcome.ts'
 import type { StreamPort } from './muxer-port.ts'
-import type { OutboundRequest } from './requested-streams.ts'
 
-/** An inbound stream that waits for a slot; its deadline runs from its arrival, and so does its list of names (S2.11). */
-export interface ArrivedStream<Stream> {
-  readonly port: StreamPort<Stream>
-  readonly listing: ListingSnapshot
+/** What both roles of a negotiation have in common. */
+export interface NegotiationMachine<Match> {
+  readonly phase: StreamPhase
+  handleData (bytes: Uint8Array): void
+  handleFin (): void
+  handleReset (): void
+  handleWriteFailed (): void
+  takeOutput (): Uint8Array | undefined
+  pollOutcome (): Poll<NegotiationOutcome<Match>>
+}
+
+/** Why a stream negotiates, and since and until when. */
+export interface Ticket {
   readonly startedAt: Instant
   readonly deadline: Instant
 }
-
-/** What both directions have in common. */
-interface Role<Direction, Machine> {
-  readonly direction: Direction
-  readonly machine: Machine
-}
-
-/** The side of the negotiation that this stream is on. */
-export type StreamRole<Stream> =
-  | Role<'inbound', ListenerNegotiation<ListedProtocol>> & { readonly arrived: ArrivedStream<Stream> }
-  | Role<'outbound', DialerNegotiation> & { readonly request: OutboundRequest<Stream> }
 
 /** An agreed stream whose upgrade is not done. */
 export interface Upgrading {
@@ -35,24 +31,32 @@ export interface Upgrading {
   readonly upgrade: StreamUpgrade<unknown>
 }
 
+/** Who hears that streams of one direction can go on, or want to at some instant. */
+export interface NegotiatingStreamsOwner {
+  streamWoke (): void
+  deadlineAdded (instant: Instant): void
+}
+
 /** One stream from the start of its negotiation until its handler is given it. It is the context that its upgrade sees. */
-export class NegotiatingStream<Stream> implements PollContext {
+export class NegotiatingStream<Stream, Machine, Purpose extends Ticket> implements PollContext {
   readonly port: StreamPort<Stream>
-  readonly role: StreamRole<Stream>
-  readonly startedAt: Instant
-  readonly deadline: Instant
+  readonly machine: Machine
+  readonly ticket: Purpose
   upgrading: Upgrading | undefined
   isQueued = false
+  /** The stream has ended by itself: it is neither reset nor counted. */
+  hasEnded = false
+  /** What went wrong with the stream itself, if something did. */
+  cause: unknown
   now: Instant = 0
   wakeInstant: Instant = NEVER
-  readonly #streams: NegotiatingStreams<Stream>
+  readonly #streams: NegotiatingStreams<Stream, Machine, Purpose>
 
-  constructor (streams: NegotiatingStreams<Stream>, port: StreamPort<Stream>, role: StreamRole<Stream>, startedAt: Instant, deadline: Instant) {
+  constructor (streams: NegotiatingStreams<Stream, Machine, Purpose>, port: StreamPort<Stream>, machine: Machine, ticket: Purpose) {
     this.#streams = streams
     this.port = port
-    this.role = role
-    this.startedAt = startedAt
-    this.deadline = deadline
+    this.machine = machine
+    this.ticket = ticket
   }
 
   wake (): void {
@@ -61,146 +65,110 @@ export class NegotiatingStream<Stream> implements PollContext {
 
   wakeAt (instant: Instant): void {
     this.wakeInstant = instant
-    this.#streams.wakesAt(instant)
+    this.#streams.owner.deadlineAdded(instant)
+  }
+
+  /** Ends the stream, unless it has ended by itself. */
+  reset (error: Error): void {
+    if (!this.hasEnded) {
+      this.hasEnded = true
+      this.port.reset(error)
+    }
   }
 }
 
-/** Who hears that a stream can go on. */
-export interface NegotiatingStreamsOwner {
-  streamWoke (): void
-  deadlineAdded (instant: Instant): void
-}
-
-/** Streams in negotiation or upgrade with the slots that they hold, and inbound streams that wait for a slot. */
-export class NegotiatingStreams<Stream> {
-  readonly #streams: Map<StreamPort<Stream>, NegotiatingStream<Stream>> = new Map()
-  readonly #arrived: BoundedQueue<ArrivedStream<Stream>> = new BoundedQueue(Infinity)
-  readonly #wokenInbound: BoundedQueue<NegotiatingStream<Stream>> = new BoundedQueue(Infinity)
-  readonly #wokenOutbound: BoundedQueue<NegotiatingStream<Stream>> = new BoundedQueue(Infinity)
-  readonly #owner: NegotiatingStreamsOwner
-  #inboundSlots = 0
-  #outboundSlots = 0
+/** The streams of one direction that are in negotiation or upgrade, and which of them can go on. */
+export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
+  readonly owner: NegotiatingStreamsOwner
+  readonly #streams: Map<StreamPort<Stream>, NegotiatingStream<Stream, Machine, Purpose>> = new Map()
+  readonly #woken: BoundedQueue<NegotiatingStream<Stream, Machine, Purpose>> = new BoundedQueue(Infinity)
+  #upgrading = 0
 
   constructor (owner: NegotiatingStreamsOwner) {
-    this.#owner = owner
+    this.owner = owner
   }
 
-  /** Inbound streams that negotiate. */
-  get inbound (): number {
-    return this.#inboundSlots
+  /** Streams in negotiation or upgrade. */
+  get size (): number {
+    return this.#streams.size
   }
 
-  /** Outbound streams that negotiate. */
-  get outbound (): number {
-    return this.#outboundSlots
+  /** Streams in negotiation: an upgrade holds no slot (S5.9). */
+  get slots (): number {
+    return this.#streams.size - this.#upgrading
   }
 
-  /** Inbound streams that wait for a slot. */
-  get waiting (): number {
-    return this.#arrived.size
-  }
-
-  /** Whether any stream is here. */
-  get isBusy (): boolean {
-    return this.#streams.size > 0 || this.#arrived.size > 0
-  }
-
-  get (port: StreamPort<Stream>): NegotiatingStream<Stream> | undefined {
+  get (port: StreamPort<Stream>): NegotiatingStream<Stream, Machine, Purpose> | undefined {
     return this.#streams.get(port)
   }
 
-  /** An inbound stream waits for a slot. */
-  arrive (stream: ArrivedStream<Stream>): void {
-    this.#arrived.push(stream)
-    this.#owner.deadlineAdded(stream.deadline)
-  }
-
-  /** The inbound stream that has waited longest. */
-  nextArrived (): ArrivedStream<Stream> | undefined {
-    return this.#arrived.shift()
-  }
-
-  /** Takes every waiting stream out for which `matches` is true. */
-  removeArrived (matches: (stream: ArrivedStream<Stream>) => boolean): Array<ArrivedStream<Stream>> {
-    const removed: Array<ArrivedStream<Stream>> = []
-    this.#arrived.remove(stream => matches(stream) && removed.push(stream) > 0)
-    return removed
-  }
-
   /** A negotiation begins. */
-  add (port: StreamPort<Stream>, role: StreamRole<Stream>, startedAt: Instant, deadline: Instant): NegotiatingStream<Stream> {
-    const stream = new NegotiatingStream(this, port, role, startedAt, deadline)
+  add (port: StreamPort<Stream>, machine: Machine, ticket: Purpose): NegotiatingStream<Stream, Machine, Purpose> {
+    const stream = new NegotiatingStream(this, port, machine, ticket)
     this.#streams.set(port, stream)
-    this.#count(stream, 1)
-    this.#owner.deadlineAdded(deadline)
+    this.owner.deadlineAdded(ticket.deadline)
     return stream
   }
 
-  /** The name was agreed: the slot is free, and the upgrade begins. */
-  upgrade (stream: NegotiatingStream<Stream>, upgrading: Upgrading): void {
-    this.#count(stream, -1)
+  /** The name was agreed: the slot is free, and the upgrade is due. */
+  upgrade (stream: NegotiatingStream<Stream, Machine, Purpose>, upgrading: Upgrading): void {
     stream.upgrading = upgrading
+    this.#upgrading++
     this.woke(stream)
   }
 
-  /** Negotiation or upgrade ended; false if it had before. */
-  remove (stream: NegotiatingStream<Stream>): boolean {
-    if (!this.#streams.delete(stream.port)) {
-      return false
+  /** Negotiation or upgrade ended. */
+  remove (stream: NegotiatingStream<Stream, Machine, Purpose>): void {
+    if (this.#streams.delete(stream.port) && stream.upgrading !== undefined) {
+      this.#upgrading--
     }
-    if (stream.upgrading === undefined) {
-      this.#count(stream, -1)
-    }
-    return true
   }
 
   /** Something came for `stream`. */
-  woke (stream: NegotiatingStream<Stream>): void {
-    if (stream.isQueued || this.#streams.get(stream.port) !== stream) {
-      return
+  woke (stream: NegotiatingStream<Stream, Machine, Purpose>): void {
+    if (!stream.isQueued && this.#streams.get(stream.port) === stream) {
+      stream.isQueued = true
+      this.#woken.push(stream)
+      this.owner.streamWoke()
     }
-    stream.isQueued = true
-    const queue = stream.role.direction === 'inbound' ? this.#wokenInbound : this.#wokenOutbound
-    queue.push(stream)
-    this.#owner.streamWoke()
   }
 
-  wakesAt (instant: Instant): void {
-    this.#owner.deadlineAdded(instant)
-  }
-
-  /** The next stream of one direction that can go on. */
-  nextWoken (direction: 'inbound' | 'outbound'): NegotiatingStream<Stream> | undefined {
-    const queue = direction === 'inbound' ? this.#wokenInbound : this.#wokenOutbound
-    const stream = queue.shift()
-    if (stream !== undefined) {
+  /** Takes the next stream that can go on. */
+  nextWoken (): NegotiatingStream<Stream, Machine, Purpose> | undefined {
+    for (let stream = this.#woken.shift(); stream !== undefined; stream = this.#woken.shift()) {
       stream.isQueued = false
+      if (this.#streams.get(stream.port) === stream) {
+        return stream
+      }
     }
-    return stream
+    return undefined
   }
 
-  /** Streams in negotiation or upgrade, oldest first. */
-  all (): Iterable<NegotiatingStream<Stream>> {
-    return this.#streams.values()
+  /** The streams whose deadline passed; those that wanted to be woken by now are. */
+  expired (now: Instant): Array<NegotiatingStream<Stream, Machine, Purpose>> {
+    const expired: Array<NegotiatingStream<Stream, Machine, Purpose>> = []
+    for (const stream of this.#streams.values()) {
+      if (stream.ticket.deadline <= now) {
+        expired.push(stream)
+      } else if (stream.wakeInstant <= now) {
+        stream.wakeInstant = NEVER
+        this.woke(stream)
+      }
+    }
+    return expired
+  }
+
+  /** All of them, oldest first, in a copy. */
+  all (): Array<NegotiatingStream<Stream, Machine, Purpose>> {
+    return [...this.#streams.values()]
   }
 
   /** The earliest deadline of all streams here. */
   nextDeadline (): Instant {
     let next = NEVER
-    for (const { deadline, wakeInstant } of this.#streams.values()) {
-      next = earliest(next, earliest(deadline, wakeInstant))
-    }
-    for (const { deadline } of this.#arrived) {
-      next = earliest(next, deadline)
+    for (const { ticket, wakeInstant } of this.#streams.values()) {
+      next = earliest(next, earliest(ticket.deadline, wakeInstant))
     }
     return next
-  }
-
-  #count (stream: NegotiatingStream<Stream>, by: 1 | -1): void {
-    if (stream.role.direction === 'inbound') {
-      this.#inboundSlots += by
-    } else {
-      this.#outboundSlots += by
-    }
   }
 }

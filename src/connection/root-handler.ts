@@ -12,8 +12,6 @@ import type { ProtocolListing } from '../protocols/protocol-list.ts'
 export interface RootOwner {
   /** The root wants to be polled; `isOwn` when it asked during its own poll, which means the next turn (S4.8). */
   rootWoke (isOwn: boolean): void
-  /** The root wants to be polled at `wakeInstant`. */
-  rootWakesAt (): void
   /** A method threw, and what S4.15 says for it other than resetting a stream is to follow. */
   rootFailed (fault: HandlerFault): void
 }
@@ -64,7 +62,6 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
 
   wakeAt (instant: Instant): void {
     this.wakeInstant = instant
-    this.#owner.rootWakesAt()
   }
 
   /** Reads listing and keep-alive again (S4.10). */
@@ -96,8 +93,14 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
     if (this.#handler.pollClose === undefined) {
       return this.#drain(now)
     }
+    this.#isPolling = true
     const event = this.#call('pollClose', () => this.#handler.pollClose?.(this))
-    return event === undefined || event === PENDING ? event : { event }
+    this.#isPolling = false
+    if (event === undefined || event === PENDING) {
+      return event
+    }
+    this.isWoken = true
+    return { event }
   }
 
   onBehaviourEvent (event: FromBehaviour): void {

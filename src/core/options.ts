@@ -8,26 +8,21 @@ export type OptionSpec =
   | { readonly kind: 'duration', readonly initial: number }
   | { readonly kind: 'flag', readonly initial: boolean }
 
-/** A table of options by name. */
-export type OptionTable = Readonly<Record<string, OptionSpec>>
-
-/** The config that a table parses to: every option is there. */
-export type ConfigOf<Table extends OptionTable> = {
-  readonly [Name in keyof Table]: Table[Name]['initial'] extends boolean ? boolean : number
-}
+/** Every option of a config by name. */
+export type OptionTable<Config> = { readonly [Name in keyof Config]-?: OptionSpec }
 
 /** A whole number from `min` to `max`; `Infinity` is allowed when `max` is. */
-export function count (initial: number, min: number = 0, max: number = Infinity): OptionSpec & { readonly initial: number } {
+export function count (initial: number, min: number = 0, max: number = Infinity): OptionSpec {
   return { kind: 'count', initial, min, max, mayBeInfinite: max === Infinity }
 }
 
 /** Milliseconds of at least 0; `Infinity` turns the limit off. */
-export function duration (initial: number): OptionSpec & { readonly initial: number } {
+export function duration (initial: number): OptionSpec {
   return { kind: 'duration', initial }
 }
 
 /** On or off. */
-export function flag (initial: boolean): OptionSpec & { readonly initial: boolean } {
+export function flag (initial: boolean): OptionSpec {
   return { kind: 'flag', initial }
 }
 
@@ -40,15 +35,15 @@ export function flag (initial: boolean): OptionSpec & { readonly initial: boolea
  * @throws TypeError for an unknown option or a value of the wrong type
  * @throws RangeError for a number outside its range
  */
-export function parseOptions<const Table extends OptionTable> (table: Table, init: object, action: string): ConfigOf<Table> {
+export function parseOptions<Config extends object> (table: OptionTable<Config>, init: object, action: string): Config {
   const given = new Map(Object.entries(init))
   for (const name of given.keys()) {
     if (!Object.hasOwn(table, name)) {
       throw new TypeError(`${action}: there is no option "${name}"; known are ${Object.keys(table).join(', ')}`)
     }
   }
-  const entries = Object.entries(table).map(([name, spec]) => [name, parseOption(name, spec, given.get(name), action)])
-  return Object.freeze(Object.fromEntries(entries)) as ConfigOf<Table>
+  const specs = Object.entries<OptionSpec>(table)
+  return Object.freeze(Object.fromEntries(specs.map(([name, spec]) => [name, parseOption(name, spec, given.get(name), action)]))) as Config
 }
 
 function parseOption (name: string, spec: OptionSpec, value: unknown, action: string): number | boolean {
@@ -62,10 +57,7 @@ function parseOption (name: string, spec: OptionSpec, value: unknown, action: st
       }
       return value
     case 'duration':
-      if (!(number(name, value, action) >= 0)) {
-        throw new RangeError(`${action}: ${name} must be milliseconds of at least 0, received ${String(value)}`)
-      }
-      return value as number
+      return parseDuration(name, number(name, value, action), action)
     case 'count': {
       const counted = number(name, value, action)
       const isWhole = Number.isInteger(counted) || (counted === Infinity && spec.mayBeInfinite)
@@ -75,6 +67,13 @@ function parseOption (name: string, spec: OptionSpec, value: unknown, action: st
       return counted
     }
   }
+}
+
+function parseDuration (name: string, durationMs: number, action: string): number {
+  if (!(durationMs >= 0)) {
+    throw new RangeError(`${action}: ${name} must be milliseconds of at least 0, received ${durationMs}`)
+  }
+  return durationMs
 }
 
 function number (name: string, value: unknown, action: string): number {

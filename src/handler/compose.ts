@@ -15,7 +15,7 @@ import { PENDING } from '../core/poll.ts'
 import { HandlerFault } from './handler-fault.ts'
 import { Part, PartHop } from './part.ts'
 import { hopOf, listingOf, setRoute, withHop } from './route.ts'
-import { joinTasks } from './tasks.ts'
+import { joinTasks, taskOf } from './tasks.ts'
 import { InvalidStateError } from '../errors.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
@@ -280,7 +280,8 @@ class Composition implements RoutedHandler, PartOwner {
     }
     this.#touch(part)
     const isAboutStream = event.type === 'fully-negotiated-inbound' || event.type === 'fully-negotiated-outbound'
-    return this.#guard(part, 'onConnectionEvent', () => part.handler.onConnectionEvent(event), !isAboutStream)
+    const task = this.#guard(part, 'onConnectionEvent', () => part.handler.onConnectionEvent(event), !isAboutStream)
+    return task === undefined ? undefined : taskOf(part.key, task)
   }
 
   /** Each part hears it, also when an earlier one throws; the first throw is passed on at the end. */

@@ -1,3 +1,13 @@
+import { HandlerFault } from './handler-fault.ts'
+
+/** The task of one part, whose failure tells which part it was. */
+export function taskOf (key: string, task: PromiseLike<void>): PromiseLike<void> {
+  return {
+    then: (onFulfilled, onRejected) =>
+      task.then(onFulfilled, onRejected == null ? onRejected : reason => onRejected(HandlerFault.of(reason, 'onConnectionEvent', key)))
+  }
+}
+
 /**
  * Several tasks as one: it fails with each of theirs, and is fulfilled by none, since nobody waits for the end of a task.
  * Made by hand, as promises have no place below the driver.

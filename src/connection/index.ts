@@ -1,0 +1,16 @@
+/**
+ * The `libp2p-behaviours/connection` entry: the sans-IO connection, for drivers other than the one that ships.
+ *
+ * @module
+ */
+
+export { Connection } from './connection.ts'
+export type { ConnectionComponents, HostProtocols, ReadonlyProtocols } from './connection.ts'
+export type { ConnectionConfig, ConnectionInit } from './connection-config.ts'
+export type {
+  ClosedOutput, ConnectionOutput, ConnectionReport, HandlerErrorReport, HandlerEventOutput, HandlerTask, HostStreamFailed,
+  HostStreamOpened, HostStreamOutput, ProtocolsReport, ReportInterest
+} from './connection-output.ts'
+export type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
+export type { HostStreamRequest } from './outbound-streams.ts'
+export type { CloseReason, ConnectionStatus } from './shutdown.ts'

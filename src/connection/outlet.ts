@@ -1,0 +1,66 @@
+import { BoundedQueue } from '../core/bounded-queue.ts'
+import { addDuration } from '../core/instant.ts'
+import type { ConnectionId, Direction } from '../core/ids.ts'
+import type { Instant } from '../core/instant.ts'
+import type { StreamFailure, StreamPhase } from '../errors.ts'
+import type { HandlerFault } from '../handler/handler-fault.ts'
+import type { ConnectionOutput, ConnectionReport } from './connection-output.ts'
+import type { StreamPort } from './muxer-port.ts'
+
+/** Reports that wait for a reader; one that never reads loses the newest. */
+const MAX_REPORTS = 1024
+/** One report per limit and this many milliseconds: a flood must not become a flood of reports. */
+const LIMIT_REPORT_INTERVAL_MS = 1000
+
+interface LimitCount {
+  count: number
+  nextAt: Instant
+}
+
+/** Where the parts of a connection leave what is to come out of it, and the facts that they share. */
+export class Outlet<Stream, ToBehaviour> {
+  readonly id: ConnectionId
+  readonly peer: unknown
+  /** The instant of the current drain. */
+  now: Instant
+  readonly outputs: BoundedQueue<ConnectionOutput<Stream, ToBehaviour>> = new BoundedQueue(Infinity)
+  readonly reports: BoundedQueue<ConnectionReport> = new BoundedQueue(MAX_REPORTS)
+  /** A throw that ends the connection as soon as the current step is done. */
+  fatal: HandlerFault | undefined
+  readonly #limits: Map<string, LimitCount> = new Map()
+
+  constructor (id: ConnectionId, peer: unknown, now: Instant) {
+    this.id = id
+    this.peer = peer
+    this.now = now
+  }
+
+  /** Where and when a stream failed. */
+  failure (phase: StreamPhase, tried: readonly string[], direction: Direction, startedAt: Instant): StreamFailure {
+    return { phase, tried, direction, peer: this.peer, connectionId: this.id, elapsedMs: this.now - startedAt }
+  }
+
+  /** User code threw. */
+  handlerError (fault: HandlerFault): void {
+    this.reports.push({ type: 'handler-error', handler: fault.path, method: fault.method, cause: fault.cause })
+  }
+
+  /** A handler answered with a thenable. */
+  task (promise: PromiseLike<void> | undefined, port: StreamPort<Stream> | undefined): void {
+    if (promise !== undefined) {
+      this.outputs.push({ type: 'handler-task', promise, port })
+    }
+  }
+
+  /** A limit was met: reported at once the first time, then with a count at most once per second (S9.1). */
+  limitReached (option: string, limit: number): void {
+    const known = this.#limits.get(option) ?? { count: 0, nextAt: this.now }
+    this.#limits.set(option, known)
+    known.count++
+    if (this.now >= known.nextAt) {
+      this.reports.push({ type: 'limit-reached', option, limit, count: known.count })
+      known.count = 0
+      known.nextAt = addDuration(this.now, LIMIT_REPORT_INTERVAL_MS)
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import { LocalProtocols } from '../protocols/local-protocols.ts'
+import { ProtocolsNotice } from '../protocols/protocols-change.ts'
+import { RemoteProtocols } from '../protocols/remote-protocols.ts'
+import type { ProtocolList } from '../protocols/protocol-list.ts'
+import type { RemoteReportChange } from '../protocols/remote-protocols.ts'
+import type { ConnectionConfig } from './connection-config.ts'
+import type { ReportInterest } from './connection-output.ts'
+import type { Outlet } from './outlet.ts'
+import type { RootHandler } from './root-handler.ts'
+
+/** The source of what the host knows about the peer; every handler part is a source of its own (S3.18). */
+export const HOST_SOURCE = 'host'
+
+const NOTHING: readonly string[] = Object.freeze([])
+
+/**
+ * Which protocols each side of the connection speaks, and telling the handler of every change: the new set is in force
+ * before the first callback runs, Added comes before Removed, and nothing is copied unless somebody wants a report (S3).
+ */
+export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
+  readonly local: LocalProtocols
+  readonly remote: RemoteProtocols
+  readonly #outlet: Outlet<Stream, ToBehaviour>
+  readonly #root: RootHandler<FromBehaviour, ToBehaviour>
+  readonly #host: ProtocolList | undefined
+  readonly #interest: ReportInterest | undefined
+  #hostVersion = -1
+
+  constructor (
+    outlet: Outlet<Stream, ToBehaviour>, root: RootHandler<FromBehaviour, ToBehaviour>, config: ConnectionConfig,
+    host: ProtocolList | undefined, interest: ReportInterest | undefined
+  ) {
+    this.#outlet = outlet
+    this.#root = root
+    this.#host = host
+    this.#interest = interest
+    const maxNameBytes = config.maxFrameLength - 1
+    this.local = new LocalProtocols({
+      maxProtocols: config.maxLocalProtocols,
+      maxNameBytes,
+      onLimit: () => { outlet.limitReached('maxLocalProtocols', config.maxLocalProtocols) },
+      onWarning: warning => {
+        outlet.reports.push({
+          type: 'protocol-warning', protocol: warning.protocol, reason: warning.reason, rule: warning.reason === 'invalid' ? warning.rule : undefined
+        })
+      }
+    })
+    this.remote = new RemoteProtocols({ maxNames: config.maxRemoteProtocols, maxBytes: config.maxRemoteProtocolsBytes, maxNameBytes })
+  }
+
+  /** Step 4: compares the listings with the last ones, if they may have changed. */
+  diff (): boolean {
+    const hostVersion = this.#host?.version ?? 0
+    if (!this.#root.isStale && hostVersion === this.#hostVersion) {
+      return false
+    }
+    this.#hostVersion = hostVersion
+    this.#root.refresh()
+    if (!this.local.update(this.#root.listing, this.#host ?? NOTHING)) {
+      return false
+    }
+    this.#announce('local', this.local.added, this.local.removed)
+    return true
+  }
+
+  /** Applies what one source says about the peer. */
+  report (source: unknown, change: RemoteReportChange, protocols: readonly string[]): void {
+    const isChanged = this.remote.apply(source, change, protocols)
+    const { truncated } = this.remote
+    if (truncated !== undefined) {
+      this.#outlet.reports.push({ type: 'protocols-truncated', source: source === HOST_SOURCE ? 'host' : 'handler', ...truncated })
+    }
+    if (isChanged) {
+      this.#announce('remote', this.remote.added, this.remote.removed)
+    }
+  }
+
+  #announce (side: 'local' | 'remote', added: readonly string[], removed: readonly string[]): void {
+    this.#tell(side, 'added', added)
+    this.#tell(side, 'removed', removed)
+    if (this.#interest?.protocolChanges === true) {
+      this.#outlet.reports.push({ type: 'protocols-change', side, added: Object.freeze([...added]), removed: Object.freeze([...removed]) })
+    }
+  }
+
+  #tell (side: 'local' | 'remote', type: 'added' | 'removed', names: readonly string[]): void {
+    if (names.length === 0) {
+      return
+    }
+    const notice = new ProtocolsNotice(type, names)
+    this.#outlet.task(this.#root.onConnectionEvent({ type: `${side}-protocols-change`, change: notice.change }), undefined)
+    notice.end()
+  }
+}
