@@ -6,5 +6,11 @@
 
 export { chunksOf, everySplit, randomSplits } from './chunks.ts'
 export { NegotiationPair } from './negotiation-pair.ts'
+export { RecordingHandler } from './recording-handler.ts'
+export { ScriptedConnection } from './scripted-connection.ts'
+export { ScriptedMuxer, ScriptedStream } from './scripted-muxer.ts'
 export { seededRandom } from './seeded-random.ts'
+export { VirtualClock } from './virtual-clock.ts'
 export type { NegotiationPairInit } from './negotiation-pair.ts'
+export type { RecordedEvent } from './recording-handler.ts'
+export type { ScriptedConnectionOptions } from './scripted-connection.ts'
