@@ -5,12 +5,15 @@
  */
 
 export { chunksOf, everySplit, randomSplits } from './chunks.ts'
+export { ConnectionPair, PairEnd, connectionPair } from './connection-pair.ts'
 export { NegotiationPair } from './negotiation-pair.ts'
 export { RecordingHandler } from './recording-handler.ts'
 export { ScriptedConnection } from './scripted-connection.ts'
 export { ScriptedMuxer, ScriptedStream } from './scripted-muxer.ts'
 export { seededRandom } from './seeded-random.ts'
 export { VirtualClock } from './virtual-clock.ts'
+export { VirtualStream } from './virtual-stream.ts'
+export type { ConnectionPairInit } from './connection-pair.ts'
 export type { NegotiationPairInit } from './negotiation-pair.ts'
 export type { RecordedEvent } from './recording-handler.ts'
 export type { ScriptedConnectionOptions } from './scripted-connection.ts'

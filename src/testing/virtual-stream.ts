@@ -1,0 +1,209 @@
+import type { StreamPort } from '../connection/muxer-port.ts'
+
+/** What the link between two ends does for a stream. */
+export interface StreamLink {
+  /** Sends bytes to the other end. */
+  send (bytes: Uint8Array): void
+  /** Ends this side. */
+  end (): void
+  /** Ends both sides at once. */
+  reset (error: Error): void
+}
+
+/**
+ * One end of a stream in virtual time, and what handlers of a {@link ConnectionPair} are given: bytes that arrive wait in
+ * `received` until `read` takes them, and `onChange` is called whenever there is news.
+ */
+export class VirtualStream {
+  /** The agreed name; empty before. */
+  protocol = ''
+  /** Bytes arrived, the end came, or the stream was reset. */
+  onChange: (() => void) | undefined
+  readonly #link: StreamLink
+  #received: Uint8Array = new Uint8Array(0)
+  #writable: 'open' | 'ended' = 'open'
+  #readable: 'open' | 'ended' = 'open'
+  #resetBy: Error | undefined
+
+  constructor (link: StreamLink) {
+    this.#link = link
+  }
+
+  /** Bytes that arrived and were not read. */
+  get received (): Uint8Array {
+    return this.#received
+  }
+
+  /** All bytes were read, and the other end sends no more. */
+  get isEnded (): boolean {
+    return this.#readable === 'ended' && this.#received.length === 0
+  }
+
+  /** Why the stream was reset, if it was. */
+  get resetBy (): Error | undefined {
+    return this.#resetBy
+  }
+
+  /** Both sides have ended in good order. */
+  get isClosed (): boolean {
+    return this.#writable === 'ended' && this.#readable === 'ended'
+  }
+
+  /** Takes what arrived. */
+  read (): Uint8Array {
+    const bytes = this.#received
+    this.#received = new Uint8Array(0)
+    return bytes
+  }
+
+  /**
+   * Sends `bytes`.
+   *
+   * @throws Error when this side has ended, or the stream was reset
+   */
+  send (bytes: Uint8Array): void {
+    if (this.#resetBy !== undefined) {
+      throw this.#resetBy
+    }
+    if (this.#writable === 'ended') {
+      throw new Error('Cannot send: this side of the stream has ended')
+    }
+    this.#link.send(bytes)
+  }
+
+  /** Ends this side: a half-close. */
+  end (): void {
+    if (this.#writable === 'open' && this.#resetBy === undefined) {
+      this.#writable = 'ended'
+      this.#link.end()
+    }
+  }
+
+  /** Ends both sides at once. */
+  reset (error: Error): void {
+    if (this.#resetBy === undefined) {
+      this.#resetBy = error
+      this.#link.reset(error)
+    }
+  }
+
+  /** @internal Bytes for the reader; in front of what waits already, if they were left over from the negotiation. */
+  take (bytes: Uint8Array, isLeftOver: boolean): void {
+    const parts = isLeftOver ? [bytes, this.#received] : [this.#received, bytes]
+    this.#received = new Uint8Array(parts.flatMap(part => [...part]))
+    this.onChange?.()
+  }
+
+  /** @internal The other end ended its side. */
+  remoteEnded (): void {
+    this.#readable = 'ended'
+    this.onChange?.()
+  }
+
+  /** @internal The other end reset the stream, or it went down with its connection. */
+  remoteReset (error: Error): void {
+    this.#resetBy ??= error
+    this.onChange?.()
+  }
+}
+
+/** What the connection of one end is told of its stream. */
+export interface VirtualPortEvents {
+  data (port: VirtualPort, bytes: Uint8Array): void
+  ended (port: VirtualPort): void
+  reset (port: VirtualPort, error: Error): void
+  closed (port: VirtualPort): void
+}
+
+/** The connection's side of a {@link VirtualStream}: bytes go to the negotiation first, and to the reader once it is over. */
+export class VirtualPort implements StreamPort<VirtualStream> {
+  readonly stream: VirtualStream
+  readonly #link: StreamLink
+  readonly #events: VirtualPortEvents
+  #phase: 'waiting' | 'negotiating' | 'accepted' = 'waiting'
+  /** What came before the connection asked for it. */
+  #early: Array<() => void> = []
+
+  constructor (link: StreamLink, events: VirtualPortEvents) {
+    this.#link = link
+    this.#events = events
+    this.stream = new VirtualStream({
+      send: bytes => { link.send(bytes) },
+      end: () => {
+        link.end()
+        this.#maybeClosed()
+      },
+      reset: error => {
+        link.reset(error)
+        events.reset(this, error)
+      }
+    })
+  }
+
+  start (): void {
+    this.#phase = 'negotiating'
+    const early = this.#early
+    this.#early = []
+    for (const deliver of early) {
+      deliver()
+    }
+  }
+
+  write (bytes: Uint8Array): void {
+    this.#link.send(bytes)
+  }
+
+  accept (protocol: string): void {
+    this.#phase = 'accepted'
+    this.stream.protocol = protocol
+  }
+
+  unread (bytes: Uint8Array): void {
+    this.stream.take(bytes, true)
+  }
+
+  reset (error: Error): void {
+    this.stream.remoteReset(error)
+    this.#link.reset(error)
+  }
+
+  /** Bytes came over the link. */
+  arrive (bytes: Uint8Array): void {
+    switch (this.#phase) {
+      case 'waiting':
+        this.#early.push(() => { this.arrive(bytes) })
+        return
+      case 'negotiating':
+        this.#events.data(this, bytes)
+        return
+      case 'accepted':
+        this.stream.take(bytes, false)
+    }
+  }
+
+  /** The other end ended its side. */
+  arriveEnd (): void {
+    if (this.#phase === 'waiting') {
+      this.#early.push(() => { this.arriveEnd() })
+      return
+    }
+    const isNegotiating = this.#phase === 'negotiating'
+    this.stream.remoteEnded()
+    if (isNegotiating) {
+      this.#events.ended(this)
+    }
+    this.#maybeClosed()
+  }
+
+  /** The other end reset the stream. */
+  arriveReset (error: Error): void {
+    this.stream.remoteReset(error)
+    this.#events.reset(this, error)
+  }
+
+  #maybeClosed (): void {
+    if (this.stream.isClosed) {
+      this.#events.closed(this)
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest'
+import { RecordingHandler, connectionPair } from '../../src/testing/index.ts'
+import type { ConnectionPairInit, VirtualStream } from '../../src/testing/index.ts'
+
+const ECHO = ['/echo/1.0.0']
+const HELLO = new TextEncoder().encode('hello')
+
+/** Sends back whatever arrives, and ends when the other end does. */
+class EchoHandler extends RecordingHandler {
+  constructor () {
+    super(ECHO)
+    this.onEvent = event => {
+      if (event.type === 'fully-negotiated-inbound') {
+        const stream = event.stream as VirtualStream
+        const answer = (): void => {
+          if (stream.received.length > 0) {
+            stream.send(stream.read())
+          }
+          if (stream.isEnded) {
+            stream.end()
+          }
+        }
+        stream.onChange = answer
+        answer()
+      }
+    }
+  }
+}
+
+function echoPair (init: Partial<ConnectionPairInit> = {}) {
+  const dialer = new RecordingHandler()
+  const listener = new EchoHandler()
+  const pair = connectionPair({ dialer, listener, init: { idleTimeoutMs: Infinity }, ...init })
+  return { pair, dialer, listener }
+}
+
+function outboundStream (handler: RecordingHandler): VirtualStream {
+  const [event] = handler.eventsOf('fully-negotiated-outbound')
+  if (event === undefined) {
+    throw new Error('no stream was negotiated')
+  }
+  return event.stream as VirtualStream
+}
+
+describe('connectionPair', () => {
+  it.each([[[Infinity]], [[1]], [[3, 1, 7]]])('negotiates and echoes with chunks of %j bytes (S10.1)', chunkSizes => {
+    const { pair, dialer, listener } = echoPair({ chunkSizes })
+    dialer.request(ECHO)
+    pair.drive()
+    const stream = outboundStream(dialer)
+    stream.send(HELLO)
+    pair.drive()
+    expect(stream.read()).toEqual(HELLO)
+    stream.end()
+    pair.drive()
+    expect(stream.isEnded).toBe(true)
+    expect(listener.eventsOf('fully-negotiated-inbound')).toHaveLength(1)
+    expect([...pair.dialer.connection.streams]).toEqual([])
+  })
+
+  it('takes one latency for each way: two round trips for V1 open and request (S2.19)', () => {
+    const { pair, dialer } = echoPair({ latencyMs: 25 })
+    dialer.request(ECHO)
+    pair.drive(49)
+    expect(dialer.eventsOf('fully-negotiated-outbound')).toHaveLength(0)
+    pair.drive(1)
+    const stream = outboundStream(dialer)
+    stream.send(HELLO)
+    pair.drive(49)
+    expect(stream.received).toHaveLength(0)
+    pair.drive(1)
+    expect(stream.read()).toEqual(HELLO)
+  })
+
+  it('closes both ends when one closes, each with one closed output as its last (S6.8)', () => {
+    const { pair } = echoPair({ latencyMs: 5 })
+    pair.dialer.connection.close()
+    pair.drive(10)
+    expect(pair.dialer.outputs.at(-1)).toMatchObject({ type: 'closed', reason: 'local-close' })
+    expect(pair.listener.outputs.at(-1)).toMatchObject({ type: 'closed', reason: 'remote-close' })
+    expect([...pair.dialer.outputs, ...pair.listener.outputs].filter(({ type }) => type === 'closed')).toHaveLength(2)
+  })
+
+  it('resets the streams of the other end when one end is aborted (S6.7)', () => {
+    const { pair, dialer } = echoPair()
+    dialer.request(ECHO)
+    pair.drive()
+    const stream = outboundStream(dialer)
+    pair.listener.connection.abort(new Error('enough'))
+    pair.drive()
+    expect(stream.resetBy?.message).toBe('enough')
+    expect(() => { stream.send(HELLO) }).toThrow('enough')
+    expect(pair.listener.outputs.at(-1)).toMatchObject({ type: 'closed', reason: 'aborted' })
+    expect(pair.dialer.outputs.at(-1)).toMatchObject({ type: 'closed', reason: 'remote-close' })
+  })
+
+  it('refuses a protocol that the other end does not list, and the connection goes on (C15)', () => {
+    const { pair, dialer } = echoPair()
+    dialer.request(['/nope'], { info: 'first' })
+    dialer.request(ECHO)
+    pair.drive()
+    expect(dialer.eventsOf('dial-upgrade-error')).toMatchObject([{ info: 'first', error: { kind: 'negotiation-failed', tried: ['/nope'] } }])
+    expect(dialer.eventsOf('fully-negotiated-outbound')).toHaveLength(1)
+  })
+
+  it('closes an idle connection when its time has come, and not before (S6.4)', () => {
+    const { pair } = echoPair({ init: { idleTimeoutMs: 100 } })
+    pair.drive(99)
+    expect(pair.dialer.connection.status).toMatchObject({ phase: 'open', activity: 'idle' })
+    pair.drive(1)
+    expect(pair.dialer.outputs.at(-1)).toMatchObject({ type: 'closed', reason: 'keep-alive-timeout' })
+  })
+
+  it('says so when the two ends never come to rest', () => {
+    const { pair, dialer } = echoPair()
+    dialer.request(ECHO)
+    pair.drive()
+    const stream = outboundStream(dialer)
+    stream.onChange = () => { stream.send(stream.read()) }
+    stream.send(HELLO)
+    expect(() => { pair.drive() }).toThrow(RangeError)
+  })
+})
