@@ -111,7 +111,6 @@ export default defineConfig(
       'jsdoc/check-alignment': 'error',
       'jsdoc/check-param-names': ['error', { checkDestructured: false, disableMissingParamChecks: true }],
       'jsdoc/check-tag-names': ['error', { typed: true, definedTags: ['remarks', 'typeParam', 'defaultValue', 'packageDocumentation'] }],
-      'jsdoc/empty-tags': 'error',
       'jsdoc/no-bad-blocks': 'error',
       'jsdoc/no-types': 'error',
       'jsdoc/require-param-description': 'error',
