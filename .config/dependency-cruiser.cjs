@@ -79,17 +79,17 @@ module.exports = {
     },
     {
       name: 'only-host-types-above-the-handlers',
-      comment: 'behaviour and swarm may import the types of @libp2p/interface and @multiformats/multiaddr, and nothing at run time',
+      comment: 'behaviour and swarm may import the types of @libp2p/interface, @libp2p/interface-internal and @multiformats/multiaddr, and nothing at run time',
       severity: 'error',
       from: { path: inFolders(withHostTypes) },
       to: { dependencyTypes: npm, dependencyTypesNot: ['type-only'] }
     },
     {
       name: 'no-other-types-above-the-handlers',
-      comment: 'behaviour and swarm know no types but those of @libp2p/interface and @multiformats/multiaddr',
+      comment: 'behaviour and swarm know no types of packages but those',
       severity: 'error',
       from: { path: inFolders(withHostTypes) },
-      to: { dependencyTypes: npm, pathNot: '(^|/)node_modules/(@libp2p/interface|@multiformats/multiaddr)/' }
+      to: { dependencyTypes: npm, pathNot: '(^|/)node_modules/(@libp2p/interface|@libp2p/interface-internal|@multiformats/multiaddr)/' }
     },
     {
       name: 'no-node-modules-in-a-browser',
