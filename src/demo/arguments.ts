@@ -1,0 +1,86 @@
+import { parseArgs } from 'node:util'
+import { multiaddr } from '@multiformats/multiaddr'
+import type { Multiaddr } from '@multiformats/multiaddr'
+
+/** What the user wants to see. */
+export type Command =
+  | { readonly type: 'demo' }
+  | { readonly type: 'help' }
+  | { readonly type: 'listen', readonly port: number }
+  | { readonly type: 'dial', readonly address: Multiaddr }
+
+/** How to call the demo. */
+export const USAGE = `npm start                          two nodes in this process, start to finish
+npm start -- listen [--port N]     one node that waits for others, until Ctrl-C
+npm start -- dial MULTIADDR        one node that visits a listening one`
+
+/** An argument that makes no sense; the message is one line. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** Highest port that TCP has. */
+const MAX_PORT = 65_535
+
+/** @throws UsageError for anything that is not in {@link USAGE} */
+export function parseCommand (args: readonly string[]): Command {
+  const { values, positionals: [command, ...rest] } = parse(args)
+  if (values.help === true) {
+    return { type: 'help' }
+  }
+  if (values.port !== undefined && command !== 'listen') {
+    throw new UsageError('--port goes with listen only')
+  }
+  switch (command) {
+    case undefined:
+      return { type: 'demo' }
+    case 'listen':
+      expectNothing(rest)
+      return { type: 'listen', port: parsePort(values.port ?? '0') }
+    case 'dial': {
+      const [address, ...more] = rest
+      expectNothing(more)
+      return { type: 'dial', address: parseAddress(address) }
+    }
+    default:
+      throw new UsageError(`there is no command "${command}": use listen, dial, or none`)
+  }
+}
+
+function parse (args: readonly string[]): { values: { port?: string, help?: boolean }, positionals: string[] } {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { port: { type: 'string' }, help: { type: 'boolean', short: 'h' } }
+    })
+  } catch (error) {
+    const [firstLine] = error instanceof Error ? error.message.split('\n') : []
+    throw new UsageError(firstLine ?? 'the arguments cannot be read', { cause: error })
+  }
+}
+
+function expectNothing (rest: readonly string[]): void {
+  if (rest.length > 0) {
+    throw new UsageError(`there is nothing to do with "${rest.join(' ')}"`)
+  }
+}
+
+function parsePort (text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : NaN
+  if (!(port <= MAX_PORT)) {
+    throw new UsageError(`--port must be a whole number from 0 to ${MAX_PORT}, received "${text}"`)
+  }
+  return port
+}
+
+function parseAddress (text: string | undefined): Multiaddr {
+  if (text === undefined) {
+    throw new UsageError('dial needs the address that a listening node printed')
+  }
+  try {
+    return multiaddr(text)
+  } catch (error) {
+    throw new UsageError(`"${text}" is no multiaddr: use the address that a listening node printed`, { cause: error })
+  }
+}
