@@ -70,6 +70,11 @@ export class DialerNegotiation {
       return
     }
     this.#decoder.push(bytes)
+    // An answer that agrees has the very bytes of the opening, most often in one chunk.
+    if (this.#state === 'header' && this.#decoder.skip(this.#opening)) {
+      this.#state = 'confirmation'
+      this.#agree()
+    }
     while (this.#outcome === PENDING) {
       const read = this.#decoder.next()
       if (read === 'incomplete') {
@@ -137,13 +142,17 @@ export class DialerNegotiation {
         return
       case 'confirmation':
         if (isMessage(body, start, end, this.#opening, HEADER.length)) {
-          this.#outcome = { type: 'ok', protocol: this.#name, match: undefined, rest: this.#decoder.rest }
+          this.#agree()
         } else if (isMessage(body, start, end, REFUSAL, 0)) {
           this.#onRefusal()
         } else {
           this.#outcome = { type: 'invalid', detail: `expected "${show(this.#name)}" or "na", received "${show(decodeName(body, start, end))}"` }
         }
     }
+  }
+
+  #agree (): void {
+    this.#outcome = { type: 'ok', protocol: this.#name, match: undefined, rest: this.#decoder.rest }
   }
 
   #onRefusal (): void {

@@ -72,6 +72,25 @@ export class FrameDecoder {
     this.#at = 0
   }
 
+  /**
+   * The quick way for what is expected: steps over the next bytes of the chunk if they are `frames`, byte by byte. False
+   * when they are not, or when a frame is half collected; then nothing has happened.
+   */
+  skip (frames: Uint8Array): boolean {
+    const chunk = this.#chunk
+    const from = this.#at
+    if (this.#held > 0 || chunk.length - from < frames.length) {
+      return false
+    }
+    for (let at = 0; at < frames.length; at++) {
+      if (chunk[from + at] !== frames[at]) {
+        return false
+      }
+    }
+    this.#at = from + frames.length
+    return true
+  }
+
   /** Moves on to the next frame. Its body is at {@link body} until the next call. */
   next (): 'frame' | 'incomplete' | FrameFault {
     if (this.#held > 0) {

@@ -93,6 +93,9 @@ export class ListenerNegotiation<Entry extends ProtocolEntry = ProtocolEntry> {
       return
     }
     this.#decoder.push(bytes)
+    if (this.#state === 'header' && this.#decoder.skip(HEADER)) {
+      this.#onHeader()
+    }
     while (this.#outcome === PENDING) {
       const read = this.#decoder.next()
       if (read === 'incomplete') {
@@ -174,8 +177,7 @@ export class ListenerNegotiation<Entry extends ProtocolEntry = ProtocolEntry> {
     switch (this.#state) {
       case 'header':
         if (isHeader) {
-          this.#state = 'proposal'
-          this.#owesHeader = true
+          this.#onHeader()
         } else {
           this.#outcome = { type: 'invalid', detail: `expected the multistream header, received "${show(decodeName(body, start, end))}"` }
         }
@@ -196,6 +198,11 @@ export class ListenerNegotiation<Entry extends ProtocolEntry = ProtocolEntry> {
           this.#onProposal(body, start, end)
         }
     }
+  }
+
+  #onHeader (): void {
+    this.#state = 'proposal'
+    this.#owesHeader = true
   }
 
   #onProposal (body: Uint8Array, start: number, end: number): void {

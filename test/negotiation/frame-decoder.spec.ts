@@ -54,6 +54,25 @@ describe('FrameDecoder', () => {
     expect(new FrameDecoder(1024).isInsideFrame).toBe(false)
   })
 
+  it('steps over bytes that are expected, and over no others', () => {
+    const decoder = new FrameDecoder(1024)
+    decoder.push(wire('HDR A data'))
+    expect(decoder.skip(wire('HDR B'))).toBe(false)
+    expect(decoder.skip(wire('HDR A data 00'))).toBe(false)
+    expect(decoder.skip(wire('HDR'))).toBe(true)
+    expect(decoder.next()).toBe('frame')
+    expect(decoder.skip(wire('A'))).toBe(false)
+    expect(decoder.rest).toEqual(wire('data'))
+  })
+
+  it('steps over nothing inside a frame that it collects', () => {
+    const decoder = new FrameDecoder(1024)
+    decode(decoder, wire('05 2f'))
+    decoder.push(wire('A'))
+    expect(decoder.skip(wire('A'))).toBe(false)
+    expect(decode(decoder, wire('032f610a'))).toEqual(['2f032f610a'])
+  })
+
   it('gives what came behind a frame, in the memory of the chunk', () => {
     const decoder = new FrameDecoder(1024)
     const chunk = wire('A data')

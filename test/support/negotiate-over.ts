@@ -14,40 +14,56 @@ export interface Negotiation<Match> {
 /** Runs a machine over a js-libp2p stream, with no promise but the one at its end. */
 export async function negotiateOver<Match> (stream: Stream, negotiation: Negotiation<Match>): Promise<NegotiationOutcome<Match>> {
   return new Promise((resolve) => {
-    const drain = (): void => {
-      const output = negotiation.takeOutput()
-      if (output !== undefined) {
-        stream.send(output)
-      }
-      const outcome = negotiation.pollOutcome()
-      if (outcome !== PENDING) {
-        stream.removeEventListener('message', onMessage)
-        stream.removeEventListener('end', onEnd)
-        stream.removeEventListener('close', onClose)
-        if (outcome.type === 'ok' && outcome.rest !== undefined) {
-          stream.unshift(outcome.rest)
-        }
-        resolve(outcome)
-      }
-    }
-    const onMessage = (event: StreamMessageEvent): void => {
-      negotiation.handleData(event.data.subarray())
-      drain()
-    }
-    // The end is announced for a reset too, and before it.
-    const onEnd = (): void => {
-      if (stream.status === 'open') {
-        negotiation.handleFin()
-        drain()
-      }
-    }
-    const onClose = (): void => {
-      negotiation.handleReset()
-      drain()
-    }
-    stream.addEventListener('message', onMessage)
-    stream.addEventListener('end', onEnd)
-    stream.addEventListener('close', onClose)
-    drain()
+    new Driver(stream, negotiation, resolve).start()
   })
+}
+
+/** A listener for all events of the stream that matter, so that none is made for each. */
+class Driver<Match> {
+  readonly #stream: Stream
+  readonly #negotiation: Negotiation<Match>
+  readonly #resolve: (outcome: NegotiationOutcome<Match>) => void
+
+  constructor (stream: Stream, negotiation: Negotiation<Match>, resolve: (outcome: NegotiationOutcome<Match>) => void) {
+    this.#stream = stream
+    this.#negotiation = negotiation
+    this.#resolve = resolve
+  }
+
+  start (): void {
+    this.#stream.addEventListener('message', this)
+    this.#stream.addEventListener('end', this)
+    this.#stream.addEventListener('close', this)
+    this.#drain()
+  }
+
+  handleEvent (event: Event | StreamMessageEvent): void {
+    if ('data' in event) {
+      this.#negotiation.handleData(event.data.subarray())
+    } else if (event.type === 'close') {
+      this.#negotiation.handleReset()
+    } else if (this.#stream.status === 'open') {
+      // The end is announced for a reset too, and before it.
+      this.#negotiation.handleFin()
+    }
+    this.#drain()
+  }
+
+  #drain (): void {
+    const output = this.#negotiation.takeOutput()
+    if (output !== undefined) {
+      this.#stream.send(output)
+    }
+    const outcome = this.#negotiation.pollOutcome()
+    if (outcome === PENDING) {
+      return
+    }
+    this.#stream.removeEventListener('message', this)
+    this.#stream.removeEventListener('end', this)
+    this.#stream.removeEventListener('close', this)
+    if (outcome.type === 'ok' && outcome.rest !== undefined) {
+      this.#stream.unshift(outcome.rest)
+    }
+    this.#resolve(outcome)
+  }
 }
