@@ -123,3 +123,8 @@ export class OverflowError extends Error {
 export class ConnectionClosedError extends Error {
   override readonly name = 'ConnectionClosedError'
 }
+
+/** There is no connection to the peer on which the behaviour runs. Connect, then repeat. */
+export class NotConnectedError extends Error {
+  override readonly name = 'NotConnectedError'
+}

@@ -1,0 +1,187 @@
+/**
+ * Promises handed to the application. Each is settled once: by a result, an error, the caller's signal, its deadline, or
+ * the end of its connection.
+ */
+
+import { NEVER, addDuration, earliest } from '../core/instant.ts'
+import { AbortError, StreamUpgradeError, TimeoutError } from '../errors.ts'
+import type { PeerId } from '@libp2p/interface'
+import type { ConnectionId } from '../core/ids.ts'
+import type { Instant } from '../core/instant.ts'
+import type { PollContext } from '../core/poll.ts'
+import type { CallOptions } from './call-options.ts'
+
+/** Where a call goes. */
+export interface CallTarget {
+  readonly peer: PeerId
+  readonly connection: ConnectionId
+}
+
+/** What {@link Calls} need. */
+export interface CallsInit<Result> {
+  /** For messages: `Cannot ping`. */
+  readonly action: string
+  /** Most calls that are open at a time; the next one fails with kind `limit`. */
+  readonly maxOpen: number
+  /** A call ended without its handler: by its signal or its deadline. */
+  readonly onAbandoned?: ((call: Call<Result>, error: Error) => void) | undefined
+}
+
+interface Settle<Result> {
+  resolve (result: Result): void
+  reject (error: unknown): void
+}
+
+/** One promise of a caller. */
+export class Call<Result> implements EventListenerObject {
+  readonly promise: Promise<Result>
+  readonly peer: PeerId
+  readonly connection: ConnectionId
+  readonly timeoutMs: number
+  /** Set by the first poll after the call was made. */
+  deadline: Instant = NEVER
+  readonly #calls: Calls<Result>
+  readonly #signal: AbortSignal | undefined
+  #settle: Settle<Result> | undefined
+
+  constructor (calls: Calls<Result>, target: CallTarget, signal: AbortSignal | undefined, timeoutMs: number) {
+    this.#calls = calls
+    this.peer = target.peer
+    this.connection = target.connection
+    this.timeoutMs = timeoutMs
+    this.#signal = signal
+    this.promise = new Promise((resolve, reject) => { this.#settle = { resolve, reject } })
+    signal?.addEventListener('abort', this)
+  }
+
+  /** Whether the promise has its outcome. */
+  get isSettled (): boolean {
+    return this.#settle === undefined
+  }
+
+  /** Ends the call well; false when it had ended before. */
+  resolve (result: Result): boolean {
+    const settle = this.#end()
+    settle?.resolve(result)
+    return settle !== undefined
+  }
+
+  /** Ends the call with an error; false when it had ended before. */
+  reject (error: unknown): boolean {
+    const settle = this.#end()
+    settle?.reject(error)
+    return settle !== undefined
+  }
+
+  /** Listener of the caller's signal. */
+  handleEvent (): void {
+    this.#calls.abandon(this, this.#calls.aborted(this.#signal))
+  }
+
+  #end (): Settle<Result> | undefined {
+    const settle = this.#settle
+    this.#settle = undefined
+    this.#signal?.removeEventListener('abort', this)
+    this.#calls.forget(this)
+    return settle
+  }
+}
+
+/** The open calls of one behaviour. */
+export class Calls<Result> {
+  readonly #init: CallsInit<Result>
+  readonly #open = new Set<Call<Result>>()
+  /** Calls whose deadline has not begun: `now` is known in a poll only. */
+  #fresh: Array<Call<Result>> = []
+  /** No call's deadline is earlier than this. */
+  #nextDeadline: Instant = NEVER
+
+  constructor (init: CallsInit<Result>) {
+    this.#init = init
+  }
+
+  /**
+   * Begins a call; poll afterwards.
+   *
+   * @throws AbortError when the signal has aborted already
+   * @throws RangeError when `timeoutMs` is NaN or negative
+   * @throws StreamUpgradeError of kind `limit` when too many calls are open
+   */
+  start (target: CallTarget, { signal, timeoutMs }: CallOptions, defaultTimeoutMs: number): Call<Result> {
+    const { action, maxOpen } = this.#init
+    const timeout = timeoutMs ?? defaultTimeoutMs
+    if (!(timeout >= 0)) {
+      throw new RangeError(`${action}: timeoutMs must be milliseconds of at least 0, received ${timeout}`)
+    }
+    if (signal?.aborted === true) {
+      throw this.aborted(signal)
+    }
+    if (this.#open.size >= maxOpen) {
+      const failure = { phase: 'queue', tried: [], direction: 'outbound', peer: target.peer, connectionId: target.connection, elapsedMs: 0 } as const
+      throw new StreamUpgradeError(`${action}: ${maxOpen} calls are open already`, 'limit', failure)
+    }
+    const call = new Call(this, target, signal, timeout)
+    this.#open.add(call)
+    this.#fresh.push(call)
+    return call
+  }
+
+  /** Ends the calls whose deadline passed, and asks to be polled at the next one. */
+  poll (cx: PollContext): void {
+    for (const call of this.#fresh) {
+      call.deadline = addDuration(cx.now, call.timeoutMs)
+      this.#nextDeadline = earliest(this.#nextDeadline, call.deadline)
+    }
+    this.#fresh = []
+    if (cx.now >= this.#nextDeadline) {
+      this.#expire(cx.now)
+    }
+    cx.wakeAt(this.#nextDeadline)
+  }
+
+  /** Ends the calls on one connection well. */
+  resolveAll (connection: ConnectionId, result: Result): void {
+    for (const call of this.#of(connection)) {
+      call.resolve(result)
+    }
+  }
+
+  /** Ends the calls on one connection with an error. */
+  rejectAll (connection: ConnectionId, error: unknown): void {
+    for (const call of this.#of(connection)) {
+      call.reject(error)
+    }
+  }
+
+  /** A call ends without its handler, which is told. */
+  abandon (call: Call<Result>, error: Error): void {
+    if (call.reject(error)) {
+      this.#init.onAbandoned?.(call, error)
+    }
+  }
+
+  /** The call has ended. */
+  forget (call: Call<Result>): void {
+    this.#open.delete(call)
+  }
+
+  /** What a call ends with when `signal` aborts. */
+  aborted (signal: AbortSignal | undefined): AbortError {
+    return new AbortError(`${this.#init.action}: the signal aborted`, undefined, { cause: signal?.reason })
+  }
+
+  #of (connection: ConnectionId): Array<Call<Result>> {
+    return [...this.#open].filter(call => call.connection === connection)
+  }
+
+  #expire (now: Instant): void {
+    this.#nextDeadline = NEVER
+    for (const call of this.#open) {
+      if (call.deadline <= now) {
+        this.abandon(call, new TimeoutError(`${this.#init.action}: ${call.timeoutMs} ms have passed`))
+      } else {
+        this.#nextDeadline = earliest(this.#nextDeadline, call.deadline)
+      }
+    }
+  }
+}

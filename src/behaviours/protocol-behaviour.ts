@@ -1,0 +1,146 @@
+import { ConnectionClosedError } from '../errors.ts'
+import { Outbox } from '../handler/outbox.ts'
+import { Calls } from './calls.ts'
+import { parseListing } from './listing.ts'
+import { OwnConnections, mayRun } from './own-connections.ts'
+import { ProtocolHandler } from './protocol-handler.ts'
+import { StreamScope } from './stream-scope.ts'
+import type { PeerId } from '@libp2p/interface'
+import type { FromSwarm } from '../behaviour/from-swarm.ts'
+import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
+import type { EstablishedConnection, NetworkBehaviour } from '../behaviour/network-behaviour.ts'
+import type { ToSwarm } from '../behaviour/to-swarm.ts'
+import type { ConnectionId } from '../core/ids.ts'
+import type { Poll, PollContext } from '../core/poll.ts'
+import type { ProtocolListing } from '../protocols/protocol-list.ts'
+import type { CallOptions } from './call-options.ts'
+import type { Call } from './calls.ts'
+import type { ProtocolCommand, ProtocolInit } from './protocol-handler.ts'
+import type { StreamContext } from './stream-callback.ts'
+
+/** Options of `open`. */
+export interface OpenOptions extends CallOptions {
+  /** Names to propose, in this order. Default: those of the behaviour. */
+  protocols?: readonly string[] | undefined
+}
+
+/** What the commands of a `protocolBehaviour` are made from. */
+export interface Opener {
+  /**
+   * Opens a stream on the oldest connection to `peer` on which the behaviour runs. The stream is the caller's: it holds
+   * the connection open until both sides are closed.
+   *
+   * Rejects with `NotConnectedError` when there is no such connection, with `StreamUpgradeError` when the stream could not
+   * be had (`timeoutMs` defaults to the option `outboundTimeoutMs`), and with `AbortError` when the signal aborts.
+   */
+  open (peer: PeerId, options?: OpenOptions): Promise<NegotiatedStream>
+}
+
+/** What `protocolBehaviour` takes. */
+export interface ProtocolBehaviourInit<Event, Api extends object> extends ProtocolInit<Event, StreamContext> {
+  /** Makes the commands: the members of what it returns become members of the behaviour. */
+  commands?: ((swarm: Opener) => Api) | undefined
+  /** Whether to run on relayed connections, which have limits. @default false, as in js-libp2p */
+  runOnLimitedConnection?: boolean | undefined
+}
+
+/** Callers that may wait for a stream at a time; far above what a peer grants, so that only a loop gets there. */
+const MAX_OPEN_CALLS = 1024
+
+/**
+ * A whole behaviour from async callbacks, for protocols whose state lives in their streams. `yield` in `inbound` emits an
+ * event, what `commands` returns is found on `swarm.behaviours.KEY`.
+ *
+ * @param init - names, callbacks, commands
+ * @throws TypeError or RangeError for a name that is none
+ * @throws TypeError when a command has the name of a member of `NetworkBehaviour`
+ *
+ * @example
+ * protocolBehaviour({
+ *   protocols: '/chat/1.0.0',
+ *   async * inbound (stream) {
+ *     for await (const text of linesOf(stream)) yield { type: 'message', text }
+ *   },
+ *   commands: ({ open }) => ({
+ *     async say (peer: PeerId, text: string) {
+ *       const stream = await open(peer)
+ *       stream.send(new TextEncoder().encode(`${text}\n`))
+ *       await stream.close()
+ *     }
+ *   })
+ * })
+ */
+export function protocolBehaviour<const Event = never, Api extends object = object> (
+  init: ProtocolBehaviourInit<Event, Api>
+): NetworkBehaviour<Event, unknown, unknown> & Api {
+  const behaviour = new ProtocolBehaviour(init)
+  const api = init.commands?.({ open: async (peer, options) => await behaviour.openStream(peer, options) })
+  if (api !== undefined) {
+    addCommands(behaviour, api)
+  }
+  // Without `commands` nothing is known of Api but that it is an object.
+  return behaviour as NetworkBehaviour<Event, unknown, unknown> as NetworkBehaviour<Event, unknown, unknown> & Api
+}
+
+function addCommands (behaviour: object, api: object): void {
+  for (const [name, member] of Object.entries(Object.getOwnPropertyDescriptors(api))) {
+    if (name in behaviour) {
+      throw new TypeError(`Cannot make a behaviour: a command must not be called "${name}", every behaviour has a member of that name`)
+    }
+    Object.defineProperty(behaviour, name, member)
+  }
+}
+
+class ProtocolBehaviour<Event> implements NetworkBehaviour<Event, ProtocolCommand, Event> {
+  readonly protocols: ProtocolListing
+  readonly #init: ProtocolBehaviourInit<Event, object>
+  readonly #connections = new OwnConnections()
+  readonly #calls = new Calls<NegotiatedStream>({
+    action: 'Cannot open stream',
+    maxOpen: MAX_OPEN_CALLS,
+    onAbandoned: call => { this.#tell(call, { type: 'cancel-call', call }) }
+  })
+
+  /** Not bounded here: commands are bounded as calls, and the swarm takes each event before the next one. */
+  readonly #outbox = new Outbox<ToSwarm<Event, ProtocolCommand>>(Infinity)
+
+  constructor (init: ProtocolBehaviourInit<Event, object>) {
+    this.#init = init
+    this.protocols = parseListing(init.protocols)
+  }
+
+  commitEstablished (connection: EstablishedConnection): ProtocolHandler<Event, StreamScope> | undefined {
+    if (!mayRun(connection.limits, this.#init.runOnLimitedConnection ?? false)) {
+      return undefined
+    }
+    this.#connections.add(connection)
+    const config = { ...this.#init, protocols: this.protocols }
+    return new ProtocolHandler(config, (protocol, signal) => new StreamScope(protocol, signal, connection))
+  }
+
+  onSwarmEvent (event: FromSwarm): void {
+    this.#connections.onSwarmEvent(event)
+    if (event.type === 'connection-closed') {
+      this.#calls.rejectAll(event.connection, new ConnectionClosedError('Cannot open stream: the connection closed'))
+    }
+  }
+
+  onHandlerEvent (peer: PeerId, connection: ConnectionId, event: Event): void {
+    this.#outbox.push({ type: 'event', peer, connection, event })
+  }
+
+  poll (cx: PollContext): Poll<ToSwarm<Event, ProtocolCommand>> {
+    return this.#outbox.poll(cx)
+  }
+
+  async openStream (peer: PeerId, { protocols, signal, timeoutMs }: OpenOptions = {}): Promise<NegotiatedStream> {
+    const connection = this.#connections.oldest(peer, 'Cannot open stream')
+    const call = this.#calls.start({ peer, connection }, { signal }, Infinity)
+    this.#tell(call, { type: 'open-for-call', call, protocols, timeoutMs })
+    return await call.promise
+  }
+
+  #tell ({ peer, connection }: Call<NegotiatedStream>, event: ProtocolCommand): void {
+    this.#outbox.push({ type: 'notify-handler', peer, connection, event })
+  }
+}
