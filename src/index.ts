@@ -1,0 +1,55 @@
+/**
+ * Composable network behaviours, per-connection protocol sets and protocol-change events for js-libp2p nodes.
+ *
+ * `withSwarm` plugs behaviours into the options of a node; `node.services.swarm` has their events and commands, the
+ * protocols that each peer speaks, and the connections. A behaviour is written as a {@link NetworkBehaviour} with a
+ * {@link ConnectionHandler} per connection, or in the short form `protocolBehaviour`.
+ *
+ * @packageDocumentation
+ */
+
+export { withSwarm } from './libp2p/with-swarm.ts'
+export type { WithSwarmOptions } from './libp2p/with-swarm.ts'
+export { swarm } from './libp2p/service.ts'
+export { negotiated } from './libp2p/negotiated-muxer.ts'
+export type { ConnectionOrigin, Swarm, SwarmConnection, SwarmEvents } from './libp2p/swarm-api.ts'
+export type { SwarmInit, SwarmLimits } from './libp2p/swarm-options.ts'
+export type { EventsIterator, EventsOptions } from './libp2p/swarm-events.ts'
+export type { ProtocolSupport, SwarmProtocols } from './libp2p/protocol-changes.ts'
+export type { ChangeCallback, PeerProtocolsChange, ProtocolFilter, Subscription } from './libp2p/change-subscribers.ts'
+export type { ConnectionInit } from './connection/connection-config.ts'
+export type { HandlerError } from './swarm/swarm-event.ts'
+
+export { composeBehaviours } from './behaviour/compose.ts'
+export type {
+  AnyHandler, ConnectionEvent, ConnectionHandler, FullyNegotiatedInbound, FullyNegotiatedOutbound, HandlerOutput, OutboundStreamRequest
+} from './behaviour/connection-handler.ts'
+export type { CloseReason, ConnectionClosed, ConnectionEstablished, FromSwarm, ListenAddressChange } from './behaviour/from-swarm.ts'
+export type { BehaviourEvent, BehaviourOf, Commands, ComposedBehaviour, EventOf, KeyedEvent } from './behaviour/inference.ts'
+export type { NegotiatedStream } from './behaviour/negotiated-stream.ts'
+export type { AnyBehaviour, BehaviourSource, Behaviours, EstablishedConnection, NetworkBehaviour } from './behaviour/network-behaviour.ts'
+export type { SwarmComponents } from './behaviour/swarm-components.ts'
+export type { CloseConnection, EmitEvent, NotifyHandler, ToSwarm } from './behaviour/to-swarm.ts'
+
+export { protocolBehaviour } from './behaviours/protocol-behaviour.ts'
+export type { OpenOptions, Opener, ProtocolBehaviourInit } from './behaviours/protocol-behaviour.ts'
+export { protocolHandler } from './behaviours/protocol-handler.ts'
+export type { OpenStream, ProtocolHandlerInit, ProtocolInit } from './behaviours/protocol-handler.ts'
+export type { HandlerContext, StreamCallback, StreamContext } from './behaviours/stream-callback.ts'
+export type { CallOptions, SignalOptions } from './behaviours/call-options.ts'
+
+export { composeHandlers } from './handler/compose.ts'
+export type { ComposedHandler } from './handler/compose.ts'
+export type { StreamUpgrade } from './handler/stream-upgrade.ts'
+export { Outbox } from './handler/outbox.ts'
+export { PENDING } from './core/poll.ts'
+export type { Poll, PollContext } from './core/poll.ts'
+export type { ConnectionId, Direction } from './core/ids.ts'
+export type { ProtocolList, ProtocolListing } from './protocols/protocol-list.ts'
+export type { ProtocolsChange, ProtocolsView } from './protocols/protocols-change.ts'
+
+export {
+  AbortError, ConnectionClosedError, DuplicateProtocolError, InvalidStateError, NegotiationError, NotConnectedError, OverflowError,
+  RemoteProtocolError, StreamResetError, StreamUpgradeError, TimeoutError, UnexpectedEOFError
+} from './errors.ts'
+export type { FailedOutcome, StreamFailure, StreamPhase, StreamUpgradeErrorKind } from './errors.ts'

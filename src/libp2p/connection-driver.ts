@@ -1,0 +1,350 @@
+import { Connection } from '../connection/connection.ts'
+import { PENDING } from '../core/poll.ts'
+import { brokenProtocolRule } from '../protocols/stream-protocol.ts'
+import { HostRequests } from './host-requests.ts'
+import { MuxerAdapter } from './muxer-adapter.ts'
+import { StreamAdapter, restoreIterator } from './stream-adapter.ts'
+import { Wait } from './wait.ts'
+import type { AbortOptions, Connection as HostConnection, CreateStreamOptions, PeerId, Stream, StreamCloseEvent } from '@libp2p/interface'
+import type { AnyHandler } from '../behaviour/connection-handler.ts'
+import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
+import type { HostProtocols, ReadonlyProtocols } from '../connection/connection.ts'
+import type { ConnectionOutput, ConnectionReport, HandlerTask, ReportInterest } from '../connection/connection-output.ts'
+import type { StreamOpening, StreamPort } from '../connection/muxer-port.ts'
+import type { ConnectionStatus } from '../connection/shutdown.ts'
+import type { ConnectionId } from '../core/ids.ts'
+import type { Instant } from '../core/instant.ts'
+import type { Poll } from '../core/poll.ts'
+import type { HostOutput } from '../swarm/swarm-event.ts'
+import type { PooledConnection } from '../swarm/pooled-connection.ts'
+import type { MuxerUser } from './muxer-adapter.ts'
+import type { MuxerOwner, NegotiatedMuxer } from './negotiated-muxer.ts'
+import type { ProtocolHolder } from './protocol-changes.ts'
+import type { Scheduler, Timer } from './scheduler.ts'
+import type { StreamSink } from './stream-adapter.ts'
+import type { SwarmConfig } from './swarm-options.ts'
+import type { SwarmDriver } from './swarm-driver.ts'
+
+/** What all connections of a node share. */
+export interface ConnectionDriverComponents {
+  readonly driver: SwarmDriver
+  readonly scheduler: Scheduler
+  readonly config: SwarmConfig
+  readonly hostProtocols: HostProtocols
+  readonly interest: ReportInterest
+}
+
+/** One connection, before it is driven. */
+export interface DrivenConnection {
+  readonly id: ConnectionId
+  readonly host: HostConnection
+  readonly muxer: NegotiatedMuxer
+}
+
+/**
+ * Drives one connection: what happens to the host's connection, its muxer and its streams becomes inputs of the machine,
+ * and what the machine wants is done to them. It has one timer, which is armed anew whenever a drain is over.
+ */
+export class ConnectionDriver implements PooledConnection, MuxerOwner, MuxerUser, StreamSink, ProtocolHolder {
+  readonly id: ConnectionId
+  readonly peer: PeerId
+  readonly host: HostConnection
+  readonly #components: ConnectionDriverComponents
+  readonly #muxer: NegotiatedMuxer
+  readonly #machine: Connection<NegotiatedStream>
+  readonly #timer: Timer
+  readonly #requests: HostRequests
+  readonly #port: MuxerAdapter
+  readonly #closed: Wait<void>
+  #isDrained = false
+  #isReportCut = false
+
+  /**
+   * @param components - what all connections of the node share
+   * @param connection - the one to drive
+   * @param handler - what the behaviours made for it
+   * @param wake - asks the swarm to poll it
+   */
+  constructor (components: ConnectionDriverComponents, { id, host, muxer }: DrivenConnection, handler: AnyHandler, wake: () => void) {
+    const { scheduler, config, hostProtocols, interest } = components
+    this.id = id
+    this.peer = host.remotePeer
+    this.host = host
+    this.#components = components
+    this.#muxer = muxer
+    this.#timer = scheduler.timer(() => { this.#input(wake) })
+    this.#closed = new Wait({ scheduler, action: 'Cannot close a connection' })
+    this.#port = new MuxerAdapter(host, muxer, scheduler, this)
+    this.#machine = new Connection(
+      { id, peer: host.remotePeer, direction: host.direction, handler, muxer: this.#port, wake, hostProtocols, interest },
+      config.connection,
+      scheduler.now()
+    )
+    this.#requests = new HostRequests({
+      scheduler,
+      request: (request) => { this.#command(() => { this.#machine.requestHostStream(request, scheduler.now()) }) },
+      cancel: (token) => { this.#command(() => { this.#machine.cancelHostStream(token) }) }
+    })
+    muxer.owner = this
+    host.addEventListener('close', this)
+  }
+
+  // ---------------------------------------------------------------------------------------------------- getters
+
+  /** Whether the machine has answered PENDING since its last input. */
+  get isDrained (): boolean {
+    return this.#isDrained
+  }
+
+  /** What this side accepts. */
+  get localProtocols (): ReadonlyProtocols {
+    return this.#machine.localProtocols
+  }
+
+  /** What the peer speaks. */
+  get remoteProtocols (): ReadonlyProtocols {
+    return this.#machine.remoteProtocols
+  }
+
+  /** See {@link ProtocolHolder}. */
+  get isRemoteKnown (): boolean {
+    return this.#machine.hasRemoteReport && !this.#isReportCut
+  }
+
+  /** Busy, idle, closing or closed. */
+  get status (): ConnectionStatus {
+    return this.#machine.status
+  }
+
+  /** The negotiated streams that hold the connection open. */
+  get streams (): Iterable<StreamPort<NegotiatedStream>> {
+    return this.#machine.streams
+  }
+
+  // ------------------------------------------------------------------------------ for the swarm: PooledConnection
+
+  /** See {@link PooledConnection}. */
+  onBehaviourEvent (event: unknown): boolean {
+    return this.#machine.onBehaviourEvent(event)
+  }
+
+  /** See {@link PooledConnection}. */
+  poll (now: Instant): Poll<ConnectionOutput<NegotiatedStream, unknown>> {
+    const output = this.#machine.poll(now)
+    if (output === PENDING) {
+      this.#isDrained = true
+      this.#timer.arm(this.#machine.pollTimeout())
+    } else if (output.type === 'closed') {
+      this.#isDrained = true
+      this.#timer.clear()
+      this.host.removeEventListener('close', this)
+      this.#closed.resolve()
+    }
+    return output
+  }
+
+  /** See {@link PooledConnection}. */
+  pollReport (): Poll<ConnectionReport> {
+    return this.#machine.pollReport()
+  }
+
+  /** Closes gracefully; begins with the next drain. */
+  close (): void {
+    this.#command(() => { this.#machine.close() })
+  }
+
+  /** Closes at once; begins with the next drain. */
+  abort (error: Error): void {
+    this.#command(() => { this.#machine.abort(error) })
+  }
+
+  // ------------------------------------------------------------------------------------- for the host: MuxerOwner
+
+  /** See {@link MuxerOwner}. */
+  inboundStream (stream: Stream): void {
+    const port = new StreamAdapter(stream, this)
+    this.#input(() => { this.#machine.handleInboundStream(port, this.#components.scheduler.now()) })
+  }
+
+  /** See {@link MuxerOwner}. A name that no peer of ours would propose is left to the host, which is less strict. */
+  async openHostStream ({ protocol = '', ...options }: CreateStreamOptions): Promise<Stream> {
+    if (brokenProtocolRule(protocol, this.#components.config.connection.maxFrameLength - 1) === undefined) {
+      return await this.#requests.open(protocol, options)
+    }
+    const stream = await this.#muxer.inner.createStream(options)
+    this.passedThrough(stream)
+    return stream
+  }
+
+  /** See {@link MuxerOwner}. */
+  passedThrough (stream: Stream): void {
+    const port = new StreamAdapter(stream, this)
+    port.watch()
+    this.#correct(stream)
+    this.#input(() => { this.#machine.handleForeignStream(port) })
+  }
+
+  /** See {@link MuxerOwner}. */
+  async closeMuxer (options: AbortOptions): Promise<void> {
+    await this.#port.closeMuxer(options)
+  }
+
+  /** See {@link MuxerOwner}. */
+  abortMuxer (error: Error): void {
+    this.#port.abortMuxer(error)
+  }
+
+  /** Listener of the host's connection: the one sign that its muxer is gone. */
+  handleEvent ({ error }: StreamCloseEvent): void {
+    this.#port.hostClosed()
+    this.#input(() => {
+      if (error !== undefined) {
+        this.#machine.handleMuxerError(error)
+      }
+      this.#machine.handleMuxerClosed()
+    })
+  }
+
+  // ------------------------------------------------------------------------------------- for the muxer: MuxerUser
+
+  /** See {@link MuxerUser}. */
+  streamOpened (opening: StreamOpening, stream: Stream): void {
+    this.#input(() => { this.#machine.handleOutboundStream(opening, new StreamAdapter(stream, this)) })
+  }
+
+  /** See {@link MuxerUser}. */
+  openingFailed (opening: StreamOpening, error: unknown): void {
+    this.#input(() => { this.#machine.handleOutboundStreamFailure(opening, error) })
+  }
+
+  // ----------------------------------------------------------------------------------- for the streams: StreamSink
+
+  /** See {@link StreamSink}. */
+  get isBusy (): boolean {
+    return this.#components.driver.isBusy
+  }
+
+  /** See {@link StreamSink}. */
+  whenIdle (task: () => void): void {
+    this.#components.driver.whenIdle(task)
+  }
+
+  /** See {@link StreamSink}. */
+  streamData (port: StreamAdapter, bytes: Uint8Array): void {
+    this.#beginInput()
+    this.#machine.handleStreamData(port, bytes)
+    this.#components.driver.endInput(this)
+  }
+
+  /** See {@link StreamSink}. */
+  streamEnded (port: StreamAdapter): void {
+    this.#beginInput()
+    this.#machine.handleStreamEnd(port)
+    this.#components.driver.endInput(this)
+  }
+
+  /** See {@link StreamSink}. */
+  streamClosed (port: StreamAdapter): void {
+    this.#beginInput()
+    this.#machine.handleStreamClosed(port)
+    this.#components.driver.endInput(this)
+  }
+
+  /** See {@link StreamSink}. */
+  streamReset (port: StreamAdapter, error: Error): void {
+    this.#beginInput()
+    this.#machine.handleStreamReset(port, error)
+    this.#components.driver.endInput(this)
+  }
+
+  /** See {@link StreamSink}. */
+  streamClosing (port: StreamAdapter): void {
+    this.#beginInput()
+    this.#machine.handleStreamClosing(port, this.#components.scheduler.now())
+    this.#components.driver.endInput(this)
+  }
+
+  /** See {@link StreamSink}. */
+  ignoreForKeepAlive (port: StreamAdapter): void {
+    this.#command(() => { this.#machine.ignoreForKeepAlive(port) })
+  }
+
+  // ------------------------------------------------------------------------------------------- for the service
+
+  /** Acts on what the machine has for the host; called in a drain. */
+  act (output: HostOutput): void {
+    switch (output.type) {
+      case 'host-stream':
+        this.#correct(output.port.stream)
+        this.#muxer.emit(output.port.stream)
+        break
+      case 'host-stream-opened':
+        this.#correct(output.port.stream)
+        this.#requests.opened(output.token, output.port.stream)
+        break
+      case 'host-stream-failed':
+        this.#requests.failed(output.token, output.error)
+        break
+      case 'handler-task':
+        this.#watch(output)
+    }
+  }
+
+  /** The host learnt all protocols of the peer, on this very connection. */
+  remoteReport (protocols: readonly string[]): void {
+    this.#input(() => {
+      this.#isReportCut = false
+      this.#machine.handleRemoteReport('replaced', protocols)
+    })
+  }
+
+  /** The last report held more than is kept. */
+  reportCut (): void {
+    this.#isReportCut = true
+  }
+
+  /** Whether the host wants the peer kept. */
+  peerTag (isKept: boolean): void {
+    this.#input(() => { this.#machine.handlePeerTag(isKept) })
+  }
+
+  /** Resolves when the connection has ended. */
+  async whenClosed (): Promise<void> {
+    await this.#closed.promise
+  }
+
+  /** A promise that a handler returned: its rejection counts as a throw (S4.15). */
+  #watch (task: HandlerTask<NegotiatedStream>): void {
+    Promise.resolve(task.promise).catch((error: unknown) => {
+      this.#input(() => { this.#machine.handleTaskFailure(task, error) })
+    })
+  }
+
+  #correct (stream: Stream): void {
+    if (!this.#components.config.correctHostIterators) {
+      restoreIterator(stream)
+    }
+  }
+
+  /** Gives the machine an input and drains, inside the host's event if no drain is running. */
+  #input (input: () => void): void {
+    this.#components.driver.turn(() => {
+      this.#isDrained = this.#machine.status.phase === 'closed'
+      input()
+    }, this)
+  }
+
+  #beginInput (): void {
+    this.#isDrained = this.#machine.status.phase === 'closed'
+    this.#components.driver.beginInput()
+  }
+
+  /** A command may come at any time; outside a drain one follows. */
+  #command (command: () => void): void {
+    if (this.isBusy) {
+      command()
+    } else {
+      this.#input(command)
+    }
+  }
+}

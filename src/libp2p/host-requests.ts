@@ -1,0 +1,60 @@
+import { AbortError } from '@libp2p/interface'
+import { toHostError } from './host-errors.ts'
+import { Wait } from './wait.ts'
+import type { CreateStreamOptions, Stream } from '@libp2p/interface'
+import type { HostStreamRequest } from '../connection/outbound-streams.ts'
+import type { StreamUpgradeError } from '../errors.ts'
+import type { Scheduler } from './scheduler.ts'
+
+/** Collaborators of a {@link HostRequests}. */
+export interface HostRequestsComponents {
+  readonly scheduler: Scheduler
+  /** Asks the machine; it answers with `opened` or `failed`, and the token. */
+  request (request: HostStreamRequest): void
+  /** Nobody waits for the answer any more. */
+  cancel (token: unknown): void
+}
+
+/** Streams that the host's services asked for and wait for, each with one answer. */
+export class HostRequests {
+  readonly #components: HostRequestsComponents
+  /** By token, which is the wait itself. */
+  readonly #waiting = new Map<unknown, Wait<Stream>>()
+
+  constructor (components: HostRequestsComponents) {
+    this.#components = components
+  }
+
+  /**
+   * Resolves with a stream that speaks `protocol`. Rejects with the host's own errors, or with the reason of the caller's
+   * signal, as the host does. With a signal the caller sets the time, without one it is the option `outboundTimeoutMs`.
+   */
+  async open (protocol: string, options: CreateStreamOptions): Promise<Stream> {
+    const { signal } = options
+    signal?.throwIfAborted()
+    const wait = new Wait<Stream>({ scheduler: this.#components.scheduler, action: `Cannot open a stream for "${protocol}"` }, { signal })
+    this.#waiting.set(wait, wait)
+    this.#components.request({ protocols: [protocol], timeoutMs: signal === undefined ? undefined : Infinity, options, token: wait })
+    try {
+      return await wait.promise
+    } catch (error) {
+      this.#components.cancel(wait)
+      signal?.throwIfAborted()
+      throw error
+    } finally {
+      this.#waiting.delete(wait)
+    }
+  }
+
+  /** The machine has the stream. */
+  opened (token: unknown, stream: Stream): void {
+    if (this.#waiting.get(token)?.resolve(stream) !== true) {
+      stream.abort(new AbortError())
+    }
+  }
+
+  /** The machine could not get it. */
+  failed (token: unknown, error: StreamUpgradeError): void {
+    this.#waiting.get(token)?.reject(toHostError(error))
+  }
+}

@@ -1,0 +1,22 @@
+import type { Listener } from '@libp2p/interface'
+import type { Multiaddr } from '@multiformats/multiaddr'
+import type { ListenAddressChange } from '../behaviour/from-swarm.ts'
+
+/** The addresses that the node listens on, by listener: one that has closed no longer tells them. */
+export class ListenAddresses {
+  readonly #byListener = new WeakMap<Listener, readonly Multiaddr[]>()
+
+  /** A listener is up. */
+  opened (listener: Listener): ListenAddressChange[] {
+    const addresses = listener.getAddrs()
+    this.#byListener.set(listener, addresses)
+    return addresses.map((address) => ({ type: 'new-listen-address', address }))
+  }
+
+  /** A listener is gone. */
+  closed (listener: Listener): ListenAddressChange[] {
+    const addresses = this.#byListener.get(listener) ?? []
+    this.#byListener.delete(listener)
+    return addresses.map((address) => ({ type: 'expired-listen-address', address }))
+  }
+}

@@ -1,0 +1,144 @@
+import { Wait } from './wait.ts'
+import type { AbortOptions, Connection as HostConnection, CreateStreamOptions, Stream } from '@libp2p/interface'
+import type { MuxerPort, StreamOpening } from '../connection/muxer-port.ts'
+import type { NegotiatedMuxer } from './negotiated-muxer.ts'
+import type { Scheduler } from './scheduler.ts'
+
+/** Who is told what the muxer answers, and how the host wants the connection to end: the driver of the connection. */
+export interface MuxerUser {
+  streamOpened (opening: StreamOpening, stream: Stream): void
+  openingFailed (opening: StreamOpening, error: unknown): void
+  /** Begins the graceful close of the machine, unless it has begun; it answers with `close` or `abort` of the port. */
+  close (): void
+  /** Begins the abrupt end of the machine; it answers with `abort` of the port. */
+  abort (error: Error): void
+}
+
+/**
+ * The host's muxer and connection as the machine sees them.
+ *
+ * The end of a connection may begin on either side (HOST 5.4). Each way handlers have their last word first, then the
+ * muxer closes, then the transport, which is the host's:
+ *
+ * ```
+ * host.close() ─▶ closeMuxer ─▶ machine closes ─▶ close ─▶ inner muxer closes ─▶ transport closes
+ * machine closes ─▶ close ─▶ host.close() ─▶ closeMuxer ─▶ inner muxer closes ─▶ transport closes
+ * host.abort() ─▶ abortMuxer ─▶ machine ends, inner muxer is aborted ─▶ transport is aborted
+ * machine ends ─▶ abort ─▶ host.abort() ─▶ abortMuxer ─▶ inner muxer is aborted ─▶ transport is aborted
+ * ```
+ */
+export class MuxerAdapter implements MuxerPort {
+  readonly #host: HostConnection
+  readonly #muxer: NegotiatedMuxer
+  readonly #scheduler: Scheduler
+  readonly #user: MuxerUser
+  /** Calls of the host that wait until the muxer may close. */
+  readonly #waiting = new Set<Wait<void>>()
+  /** The handlers had their last word. */
+  #mayClose = false
+  /** The host ends the connection at once, or has ended it. */
+  #isEnding = false
+
+  constructor (host: HostConnection, muxer: NegotiatedMuxer, scheduler: Scheduler, user: MuxerUser) {
+    this.#host = host
+    this.#muxer = muxer
+    this.#scheduler = scheduler
+    this.#user = user
+  }
+
+  /** See {@link MuxerPort}. */
+  openStream (opening: StreamOpening): void {
+    this.#muxer.inner.createStream(toCreateOptions(opening.options)).then(
+      (stream) => { this.#user.streamOpened(opening, stream) },
+      (error: unknown) => { this.#user.openingFailed(opening, error) }
+    )
+  }
+
+  /** See {@link MuxerPort}. A muxer takes no request back: the machine resets the stream that comes of it. */
+  cancelOpening (): void {}
+
+  /** See {@link MuxerPort}. */
+  close (): void {
+    if (!this.#letHostGoOn()) {
+      void this.#closeHost()
+    }
+  }
+
+  /** See {@link MuxerPort}. */
+  abort (error: Error): void {
+    this.#letHostGoOn()
+    if (!this.#isEnding) {
+      this.#isEnding = true
+      this.#host.abort(error)
+    }
+  }
+
+  /** The host closes the connection, and the muxer first: resolves when that is done. */
+  async closeMuxer (options: AbortOptions): Promise<void> {
+    if (!this.#mayClose) {
+      await this.#handlersFirst(options)
+    }
+    try {
+      await this.#muxer.inner.close(options)
+    } catch (error) {
+      // The host leaves the transport open after this.
+      this.#host.abort(toError(error))
+      throw error
+    }
+  }
+
+  /** The host ends the connection at once. */
+  abortMuxer (error: Error): void {
+    if (!this.#isEnding) {
+      this.#isEnding = true
+      this.#user.abort(error)
+    }
+    this.#muxer.inner.abort(error)
+  }
+
+  /** The transport has closed. */
+  hostClosed (): void {
+    this.#isEnding = true
+    this.#letHostGoOn()
+  }
+
+  async #handlersFirst (options: AbortOptions): Promise<void> {
+    const wait = new Wait<void>({ scheduler: this.#scheduler, action: 'Cannot wait for the handlers' }, options)
+    this.#waiting.add(wait)
+    this.#user.close()
+    try {
+      await wait.promise
+    } catch {
+      // The host's time is up: the close of the inner muxer fails by the same signal.
+    } finally {
+      this.#waiting.delete(wait)
+    }
+  }
+
+  /** For the host that has begun to close the connection; false if it has not. */
+  #letHostGoOn (): boolean {
+    this.#mayClose = true
+    for (const wait of this.#waiting) {
+      wait.resolve()
+    }
+    return this.#waiting.size > 0
+  }
+
+  /** The deadline is the machine's. The host's own, one second, must not apply, and any signal takes its place. */
+  async #closeHost (): Promise<void> {
+    try {
+      await this.#host.close({ signal: new AbortController().signal })
+    } catch (error) {
+      this.#host.abort(toError(error))
+    }
+  }
+}
+
+/** What a request of the host passed on through the machine; the requests of handlers have nothing. */
+function toCreateOptions (options: unknown): CreateStreamOptions {
+  return typeof options === 'object' && options !== null ? options : {}
+}
+
+function toError (thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
+}

@@ -1,0 +1,153 @@
+import { TypedEventEmitter } from '@libp2p/interface'
+import type {
+  AbortOptions, Connection, CreateStreamOptions, EventHandler, MessageStream, Stream, StreamMuxer, StreamMuxerEvents, StreamMuxerFactory
+} from '@libp2p/interface'
+
+/** Who takes over the streams of a wrapped muxer once its connection is known. */
+export interface MuxerOwner {
+  /** The remote opened a stream that bears no name yet. */
+  inboundStream (stream: Stream): void
+  /** A service of the node wants a stream that speaks `options.protocol`. */
+  openHostStream (options: CreateStreamOptions): Promise<Stream>
+  /** A stream that the host negotiates by itself was opened. */
+  passedThrough (stream: Stream): void
+  /** The host closes the connection, and the muxer first; resolves when the muxer has closed. */
+  closeMuxer (options: AbortOptions): Promise<void>
+  /** The host ends the connection at once. */
+  abortMuxer (error: Error): void
+}
+
+/**
+ * A muxer as the host knows it a connection by: muxers keep one array of their streams for life, and a connection shows
+ * that very array (HOST 5.2).
+ */
+const muxers = new WeakMap<Stream[], NegotiatedMuxer>()
+
+/**
+ * The wrapped muxer of a connection; undefined for a muxer that was not wrapped. To be asked once, when the connection
+ * opens: a muxer may replace its array while it closes.
+ */
+export function muxerOf (connection: Connection): NegotiatedMuxer | undefined {
+  return muxers.get(connection.streams)
+}
+
+/**
+ * Wraps a stream muxer so that the swarm negotiates its streams: those of behaviours stay with the swarm, all others are
+ * passed on to the host as if nobody had touched them. Without a swarm in the node, and on connections that the swarm does
+ * not know, the wrapped muxer does what the bare one does.
+ *
+ * `withSwarm` wraps every muxer by itself; this is for those who write the options of their node out.
+ *
+ * @example
+ * streamMuxers: [negotiated(yamux())]
+ */
+export function negotiated<Components> (
+  factory: (components: Components) => StreamMuxerFactory
+): (components: Components) => StreamMuxerFactory {
+  return (components) => wrapFactory(factory(components))
+}
+
+/** Everything but `createStreamMuxer` is the factory's own: its name, its capabilities, its life cycle. */
+function wrapFactory (factory: StreamMuxerFactory): StreamMuxerFactory {
+  const createStreamMuxer = (wire: MessageStream): StreamMuxer => new NegotiatedMuxer(factory.createStreamMuxer(wire))
+  return new Proxy(factory, {
+    get (target, key) {
+      if (key === 'createStreamMuxer') {
+        return createStreamMuxer
+      }
+      const value: unknown = Reflect.get(target, key, target)
+      return typeof value === 'function' ? value.bind(target) as unknown : value
+    }
+  })
+}
+
+/**
+ * Stands between a connection of the host and its muxer. Until the swarm has taken it over it holds no state and lets
+ * everything through.
+ */
+export class NegotiatedMuxer extends TypedEventEmitter<StreamMuxerEvents> implements StreamMuxer {
+  /** The muxer that does the work. */
+  readonly inner: StreamMuxer
+  /** Set when the connection opens. */
+  owner: MuxerOwner | undefined
+  #isAttached = false
+
+  constructor (inner: StreamMuxer) {
+    super()
+    this.inner = inner
+    muxers.set(inner.streams, this)
+  }
+
+  /** Of the inner muxer. */
+  get protocol (): string {
+    return this.inner.protocol
+  }
+
+  /** The very array of the inner muxer. */
+  get streams (): Stream[] {
+    return this.inner.streams
+  }
+
+  /** Of the inner muxer. */
+  get status (): StreamMuxer['status'] {
+    return this.inner.status
+  }
+
+  /**
+   * Opens a stream, and negotiates it if the host asks for one protocol. Of several the host does not tell the names: it
+   * gets the bare stream and negotiates by itself.
+   */
+  async createStream (options: CreateStreamOptions = {}): Promise<Stream> {
+    const { owner } = this
+    if (owner === undefined) {
+      return await this.inner.createStream(options)
+    }
+    if (options.protocol !== undefined) {
+      return await owner.openHostStream(options)
+    }
+    const stream = await this.inner.createStream(options)
+    owner.passedThrough(stream)
+    return stream
+  }
+
+  /** Closes the muxer, after the handlers of the connection had their say. */
+  async close (options: AbortOptions = {}): Promise<void> {
+    await (this.owner?.closeMuxer(options) ?? this.inner.close(options))
+  }
+
+  /** Ends the muxer and its streams at once. */
+  abort (error: Error): void {
+    if (this.owner === undefined) {
+      this.inner.abort(error)
+    } else {
+      this.owner.abortMuxer(error)
+    }
+  }
+
+  /**
+   * Attaches to the inner muxer when the first listener comes (`stream` is the only event there is): until then the inner
+   * muxer keeps early streams by itself.
+   */
+  override addEventListener<Type extends keyof StreamMuxerEvents> (
+    type: Type, listener: EventHandler<StreamMuxerEvents[Type]> | null, options?: boolean | AddEventListenerOptions
+  ): void {
+    super.addEventListener(type, listener, options)
+    if (!this.#isAttached) {
+      this.#isAttached = true
+      this.inner.addEventListener('stream', ({ detail: stream }) => { this.#onStream(stream) })
+    }
+  }
+
+  /** Gives a stream to the host. */
+  emit (stream: Stream): void {
+    this.safeDispatchEvent('stream', { detail: stream })
+  }
+
+  #onStream (stream: Stream): void {
+    if (this.owner === undefined || stream.protocol !== '') {
+      this.emit(stream)
+    } else {
+      this.owner.inboundStream(stream)
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import { show } from '../core/printable.ts'
+import { InvalidStateError } from '../errors.ts'
+import { ChangeSubscribers } from './change-subscribers.ts'
+import { Wait } from './wait.ts'
+import type { PeerId } from '@libp2p/interface'
+import type { CallOptions } from '../behaviours/call-options.ts'
+import type { ConnectionId } from '../core/ids.ts'
+import type { ChangeCallback, PeerProtocolsChange, ProtocolFilter, Subscription } from './change-subscribers.ts'
+import type { Scheduler } from './scheduler.ts'
+
+/** A connection on which a peer speaks a protocol. */
+export interface ProtocolSupport {
+  readonly peer: PeerId
+  readonly connection: ConnectionId
+}
+
+/** Who speaks what, now and from now on: `swarm.protocols`. */
+export interface SwarmProtocols {
+  /**
+   * Calls `callback` with each change of the protocol sets of connections that passes `filter`, synchronously.
+   *
+   * @throws TypeError for a filter of the wrong shape, or a callback that is no function
+   */
+  subscribe (filter: ProtocolFilter, callback: ChangeCallback): Subscription
+  /**
+   * Resolves with the first connection on which `peer` speaks `protocol`, now or later. It does not dial, and it outlives
+   * reconnects. Rejects with `AbortError`, `TimeoutError`, or `InvalidStateError` when the node stops.
+   */
+  whenSupports (peer: PeerId, protocol: string, options?: CallOptions): Promise<ProtocolSupport>
+  /** Whether `peer` speaks `protocol`; undefined when no open connection of it has a full report. */
+  supports (peer: PeerId, protocol: string): boolean | undefined
+  /** A snapshot of what `peer` speaks: the union over its open connections. */
+  of (peer: PeerId): ReadonlySet<string>
+  /** The peers that speak `protocol` now. */
+  peers (protocol: string): readonly PeerId[]
+}
+
+/** What is asked of one open connection. */
+export interface ProtocolHolder {
+  readonly id: ConnectionId
+  readonly peer: PeerId
+  readonly remoteProtocols: { has (protocol: string): boolean, toArray (): readonly string[] }
+  /** Whether an absent name means "no": somebody reported, and nothing was cut off. */
+  readonly isRemoteKnown: boolean
+}
+
+/** Collaborators of {@link ProtocolChanges}. */
+export interface ProtocolChangesComponents {
+  readonly scheduler: Scheduler
+  /** The open connections, oldest first. */
+  connections (): Iterable<ProtocolHolder>
+  /** Told what a subscriber threw. */
+  onError (cause: unknown): void
+}
+
+/** The one implementation of {@link SwarmProtocols}; fed with the changes that connections report. */
+export class ProtocolChanges implements SwarmProtocols {
+  readonly #components: ProtocolChangesComponents
+  readonly #subscribers: ChangeSubscribers
+  /** The calls of `whenSupports` that wait. */
+  readonly #waiting = new Set<Wait<ProtocolSupport>>()
+
+  constructor (components: ProtocolChangesComponents) {
+    this.#components = components
+    this.#subscribers = new ChangeSubscribers((cause) => { components.onError(cause) })
+  }
+
+  /** Whether anybody listens. */
+  get isWatched (): boolean {
+    return this.#subscribers.size > 0
+  }
+
+  /** Tells the subscribers of a change. */
+  publish (change: PeerProtocolsChange): void {
+    this.#subscribers.publish(change)
+  }
+
+  /** The node stops: whoever waits is told. */
+  close (): void {
+    for (const wait of [...this.#waiting]) {
+      wait.reject(new InvalidStateError('Cannot wait until a peer supports a protocol: the node stopped'))
+    }
+  }
+
+  /** See {@link SwarmProtocols}. */
+  subscribe (filter: ProtocolFilter, callback: ChangeCallback): Subscription {
+    checkFilter(filter)
+    if (typeof callback !== 'function') {
+      throw new TypeError(`Cannot subscribe: callback must be a function, received ${typeof callback}`)
+    }
+    return this.#subscribers.add(filter, callback)
+  }
+
+  /** See {@link SwarmProtocols}. */
+  async whenSupports (peer: PeerId, protocol: string, options?: CallOptions): Promise<ProtocolSupport> {
+    const action = `Cannot wait until ${peer.toString()} supports "${show(protocol)}"`
+    const { scheduler } = this.#components
+    const wait: Wait<ProtocolSupport> = new Wait({ scheduler, action }, options)
+    const subscription = this.#subscribers.add({ side: 'remote', protocol, peer }, ({ added, connection }) => {
+      if (added.length > 0) {
+        wait.resolve({ peer, connection })
+      }
+    })
+    this.#waiting.add(wait)
+    for (const connection of this.#of(peer)) {
+      if (connection.remoteProtocols.has(protocol)) {
+        wait.resolve({ peer, connection: connection.id })
+      }
+    }
+    try {
+      return await wait.promise
+    } finally {
+      subscription.unsubscribe()
+      this.#waiting.delete(wait)
+    }
+  }
+
+  /** See {@link SwarmProtocols}. */
+  supports (peer: PeerId, protocol: string): boolean | undefined {
+    let isKnown = false
+    for (const connection of this.#of(peer)) {
+      if (connection.remoteProtocols.has(protocol)) {
+        return true
+      }
+      isKnown ||= connection.isRemoteKnown
+    }
+    return isKnown ? false : undefined
+  }
+
+  /** See {@link SwarmProtocols}. */
+  of (peer: PeerId): ReadonlySet<string> {
+    const union = new Set<string>()
+    for (const connection of this.#of(peer)) {
+      for (const name of connection.remoteProtocols.toArray()) {
+        union.add(name)
+      }
+    }
+    return union
+  }
+
+  /** See {@link SwarmProtocols}. */
+  peers (protocol: string): readonly PeerId[] {
+    const peers = new Map<string, PeerId>()
+    for (const { peer, remoteProtocols } of this.#components.connections()) {
+      if (remoteProtocols.has(protocol)) {
+        peers.set(peer.toString(), peer)
+      }
+    }
+    return Object.freeze([...peers.values()])
+  }
+
+  * #of (peer: PeerId): Generator<ProtocolHolder, void, undefined> {
+    for (const connection of this.#components.connections()) {
+      if (connection.peer.equals(peer)) {
+        yield connection
+      }
+    }
+  }
+}
+
+const SIDES: ReadonlySet<string> = new Set(['local', 'remote'])
+const FILTER_KEYS: ReadonlySet<string> = new Set(['side', 'protocol', 'peer', 'connection'])
+
+function checkFilter (filter: ProtocolFilter): void {
+  for (const key of Object.keys(filter)) {
+    if (!FILTER_KEYS.has(key)) {
+      throw new TypeError(`Cannot subscribe: there is no filter "${show(key)}"; known are ${[...FILTER_KEYS].join(', ')}`)
+    }
+  }
+  if (filter.side !== undefined && !SIDES.has(filter.side)) {
+    throw new TypeError(`Cannot subscribe: side must be "local" or "remote", received "${show(filter.side)}"`)
+  }
+}

@@ -1,0 +1,220 @@
+import { serviceCapabilities, serviceDependencies } from '@libp2p/interface'
+import { attachBehaviour } from '../behaviour/attach.ts'
+import { commandsOf } from '../behaviour/commands.ts'
+import { composeBehaviours } from '../behaviour/compose.ts'
+import { refuseSharedProtocols } from '../behaviour/distinct-protocols.ts'
+import { ContainedEmitter } from './contained-emitter.ts'
+import { HostLink } from './host-link.ts'
+import { ProtocolChanges } from './protocol-changes.ts'
+import { hostScheduler } from './scheduler.ts'
+import { DrivenSwarmConnection } from './swarm-connection.ts'
+import { SwarmEventStreams } from './swarm-events.ts'
+import { parseSwarmConfig } from './swarm-options.ts'
+import type { Logger, Startable } from '@libp2p/interface'
+import type { ConnectionEstablished } from '../behaviour/from-swarm.ts'
+import type { KeyedEvent } from '../behaviour/inference.ts'
+import type { Behaviours } from '../behaviour/network-behaviour.ts'
+import type { SwarmComponents } from '../behaviour/swarm-components.ts'
+import type { ReportInterest } from '../connection/connection-output.ts'
+import type { ConnectionId } from '../core/ids.ts'
+import type { HandlerError } from '../swarm/swarm-event.ts'
+import type { PeerProtocolsChange } from './change-subscribers.ts'
+import type { ConnectionDriver } from './connection-driver.ts'
+import type { Scheduler } from './scheduler.ts'
+import type { ConnectionOrigin, Swarm, SwarmConnection, SwarmEvents } from './swarm-api.ts'
+import type { DrivenEvent } from './swarm-driver.ts'
+import type { EventsIterator, EventsOptions } from './swarm-events.ts'
+import type { SwarmConfig, SwarmInit } from './swarm-options.ts'
+
+/**
+ * A service factory: `services: { swarm: swarm({ behaviours }), ... }`, declared before every other service. Muxers must be
+ * wrapped by `negotiated`; `withSwarm` sees to both.
+ *
+ * @param init - the behaviours, and options; see {@link SwarmInit}
+ * @throws TypeError or RangeError for an option that does not exist or is out of its range
+ * @example
+ * const node = await createLibp2p({
+ *   streamMuxers: [negotiated(yamux())],
+ *   services: { swarm: swarm({ behaviours: { ping: ping() } }), identify: identify() }
+ * })
+ */
+export function swarm<const Parts extends Behaviours> (init: SwarmInit<Parts>): (components: SwarmComponents) => Swarm<Parts> {
+  const config = parseSwarmConfig(init)
+  const { behaviours } = init
+  // Which key has which events and commands is known to the types of the composition only.
+  return (components) => new SwarmService(components, behaviours, config) as unknown as Swarm<Parts>
+}
+
+/** One report per source of foreign errors in this time: a subscriber that always throws must not flood the others. */
+const REPORT_INTERVAL_MS = 1000
+
+/** The application's side of a swarm: what it may ask, and what it is told. */
+class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements Startable {
+  readonly [serviceCapabilities]: string[] = ['libp2p-behaviours']
+  readonly [serviceDependencies]: string[] = ['@libp2p/identify']
+  readonly behaviours: object
+  readonly protocols: ProtocolChanges
+  readonly #log: Logger
+  readonly #scheduler: Scheduler
+  readonly #streams: SwarmEventStreams<KeyedEvent<string, unknown>>
+  readonly #link: HostLink
+  /** Until `connection-closed`, whose event comes when the connection itself is no longer there to ask. */
+  readonly #origins = new Map<ConnectionId, ConnectionOrigin>()
+  readonly #views = new WeakMap<ConnectionDriver, SwarmConnection>()
+  /** When each source of foreign errors was last reported. */
+  readonly #reportedAt = new Map<string, number>()
+
+  constructor (node: SwarmComponents, behaviours: Behaviours, config: SwarmConfig) {
+    super()
+    this.#log = node.logger.forComponent('libp2p:behaviours')
+    this.#scheduler = hostScheduler(config)
+    this.#streams = new SwarmEventStreams(config.eventBufferSize)
+    const root = composeBehaviours(behaviours)
+    attachBehaviour(root, node)
+    if (config.onDuplicate === 'error') {
+      refuseSharedProtocols(root)
+    }
+    this.behaviours = commandsOf(root)
+    this.protocols = new ProtocolChanges({
+      scheduler: this.#scheduler,
+      connections: () => this.#open(),
+      onError: (cause) => { this.#reportForeign('protocols.subscribe', cause) }
+    })
+    this.#link = new HostLink({
+      node,
+      root,
+      config,
+      scheduler: this.#scheduler,
+      log: this.#log,
+      interest: this.#interest(config),
+      onEvent: (event) => { this.#onEvent(event) },
+      onError: (cause) => { this.#log.error('unexpected error - %e', cause) }
+    })
+  }
+
+  get [Symbol.toStringTag] (): string {
+    return 'libp2p-behaviours'
+  }
+
+  get connections (): readonly SwarmConnection[] {
+    return Object.freeze(Array.from(this.#link.connections(), (driver) => this.#viewOf(driver)))
+  }
+
+  events (options: EventsOptions<string> = {}): EventsIterator<KeyedEvent<string, unknown>> {
+    return this.#streams.open(options)
+  }
+
+  /** The life of the service is in `afterStart` and `beforeStop`; the host asks for this one. */
+  start (): void {}
+
+  async afterStart (): Promise<void> {
+    await this.#link.announce()
+  }
+
+  async beforeStop (): Promise<void> {
+    await this.#link.close()
+  }
+
+  stop (): void {
+    this.protocols.close()
+    this.#streams.close()
+  }
+
+  protected override onListenerError (type: string, cause: unknown): void {
+    if (type === 'handler:error') {
+      this.#log.error('listener for %s threw - %e', type, cause)
+    } else {
+      this.#reportForeign(`listener for ${type}`, cause)
+    }
+  }
+
+  #onEvent (event: DrivenEvent): void {
+    switch (event.type) {
+      case 'behaviour-event':
+        this.#streams.push(event.event)
+        this.announce('behaviour:event', event.event)
+        break
+      case 'connection-established':
+        this.#onEstablished(event)
+        break
+      case 'connection-closed':
+        this.announce('connection:close', { ...event, ...this.#origins.get(event.connection) })
+        this.#origins.delete(event.connection)
+        break
+      case 'connection-idle':
+        this.announce('connection:idle', event)
+        break
+      case 'protocols-change':
+        this.#onProtocolsChange(event)
+        break
+      case 'protocols-truncated':
+        this.announce('protocols:truncated', event)
+        break
+      case 'limit-reached':
+        this.announce('limit:reached', event)
+        break
+      case 'handler-error':
+        this.#report(event)
+        break
+      case 'protocol-warning':
+        this.#log('%s protocol %s in a listing for %p: %s', event.reason, event.protocol, event.peer, event.rule ?? 'listed before')
+        break
+      case 'host-stream':
+      case 'host-stream-opened':
+      case 'host-stream-failed':
+      case 'handler-task':
+      case 'address-change':
+        // The host's, and a change that no host tells of.
+    }
+  }
+
+  #onEstablished (event: ConnectionEstablished): void {
+    const origin: ConnectionOrigin = { mode: 'native', openedAt: this.#link.connection(event.connection)?.host.timeline.open ?? 0 }
+    this.#origins.set(event.connection, origin)
+    this.announce('connection:open', { ...event, ...origin })
+  }
+
+  #onProtocolsChange (change: PeerProtocolsChange): void {
+    Object.freeze(change)
+    this.protocols.publish(change)
+    this.announce('protocols:change', change)
+  }
+
+  /** Copies for reports are made only if somebody looks: announcing the union does, always. */
+  #interest (config: SwarmConfig): ReportInterest {
+    const { protocols } = this
+    const countListeners = (): number => this.listenerCount('protocols:change')
+    return {
+      get protocolChanges () {
+        return config.advertise === 'union' || protocols.isWatched || countListeners() > 0
+      }
+    }
+  }
+
+  #report (error: HandlerError): void {
+    this.#log.error('%s of behaviour "%s" threw - %e', error.method, error.behaviour, error.cause)
+    this.announce('handler:error', error)
+  }
+
+  #reportForeign (method: string, cause: unknown): void {
+    const now = this.#scheduler.now()
+    if (now - (this.#reportedAt.get(method) ?? -Infinity) >= REPORT_INTERVAL_MS) {
+      this.#reportedAt.set(method, now)
+      this.#report({ type: 'handler-error', behaviour: '', method, cause, peer: undefined, connection: undefined })
+    }
+  }
+
+  * #open (): Generator<ConnectionDriver, void, undefined> {
+    for (const driver of this.#link.connections()) {
+      if (driver.status.phase === 'open') {
+        yield driver
+      }
+    }
+  }
+
+  #viewOf (driver: ConnectionDriver): SwarmConnection {
+    const view = this.#views.get(driver) ?? new DrivenSwarmConnection(driver, this.#scheduler)
+    this.#views.set(driver, view)
+    return view
+  }
+}

@@ -1,0 +1,224 @@
+import { StreamMessageEvent, StreamResetError } from '@libp2p/interface'
+import { chunksOf } from './stream-reader.ts'
+import type { AbortOptions, Stream, StreamCloseEvent } from '@libp2p/interface'
+import type { Uint8ArrayList } from 'uint8arraylist'
+import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
+import type { StreamPort } from '../connection/muxer-port.ts'
+import type { RemoteEnd } from './stream-reader.ts'
+
+/** Who is told what happens to a stream: the driver of its connection. Only told while not busy. */
+export interface StreamSink {
+  /** True while a drain runs: nothing can be taken now. */
+  readonly isBusy: boolean
+  /** Runs `task` when the running drain has ended. */
+  whenIdle (task: () => void): void
+  /** Takes bytes of the negotiation, and drains inside the event that brought them. */
+  streamData (port: StreamAdapter, bytes: Uint8Array): void
+  /** The remote ended its side, and every byte before that was taken. */
+  streamEnded (port: StreamAdapter): void
+  /** Both directions are closed. */
+  streamClosed (port: StreamAdapter): void
+  /** Both directions are gone at once: reset, aborted, or lost with the connection. */
+  streamReset (port: StreamAdapter, error: Error): void
+  /** Somebody here called `close()`. */
+  streamClosing (port: StreamAdapter): void
+  /** The stream no longer holds its connection open. May be called at any time. */
+  ignoreForKeepAlive (port: StreamAdapter): void
+}
+
+const ADAPTER: unique symbol = Symbol('libp2p-behaviours.stream')
+
+interface Adopted extends Stream {
+  readonly [ADAPTER]: StreamAdapter
+}
+
+/** What every adopted stream gets: shared functions, so that a stream costs no closure. */
+const ADOPTED_METHODS = {
+  ignoreForKeepAlive (this: Adopted): void {
+    this[ADAPTER].ignoreForKeepAlive()
+  },
+  async close (this: Adopted, options?: AbortOptions): Promise<void> {
+    await this[ADAPTER].close(options)
+  },
+  [Symbol.asyncIterator] (this: Adopted): AsyncGenerator<Uint8Array | Uint8ArrayList, void, undefined> {
+    return chunksOf(this, this[ADAPTER])
+  }
+}
+
+/**
+ * One stream of the host as the connection sees it: the only object made per stream, and its only listener.
+ *
+ * While the stream is negotiated its bytes go to the sink; once it is accepted they are its user's, and only its end is
+ * watched. The end of the remote is latched from birth on, as a lost connection later looks like an orderly end.
+ */
+export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
+  readonly stream: NegotiatedStream
+  readonly #sink: StreamSink
+  readonly #closeStream: Stream['close']
+  #phase: 'waiting' | 'negotiating' | 'accepted' | 'done' = 'waiting'
+  #remoteEnded: boolean
+  #hasToldEnd = false
+  #isClosing = false
+  /** What the stream closed with, if it was not in order. */
+  #error: Error | undefined
+
+  /**
+   * @param stream - the host's stream; gets the methods of {@link NegotiatedStream}
+   * @param sink - told what happens to it
+   */
+  constructor (stream: Stream, sink: StreamSink) {
+    this.#sink = sink
+    // eslint-disable-next-line @typescript-eslint/unbound-method -- called with the stream as `this`, by `close` below
+    this.#closeStream = stream.close
+    this.stream = Object.assign(stream, ADOPTED_METHODS, { [ADAPTER]: this })
+    this.#remoteEnded = stream.remoteWriteStatus === 'closed' && !isOver(stream)
+    stream.addEventListener('remoteCloseWrite', this)
+    stream.addEventListener('close', this)
+  }
+
+  /** Whether the remote ended its side in order. */
+  get remoteEnded (): boolean {
+    return this.#remoteEnded
+  }
+
+  /** Listener of the stream. */
+  handleEvent (event: StreamMessageEvent | StreamCloseEvent | Event): void {
+    if ('data' in event) {
+      this.#onBytes(event.data)
+      return
+    }
+    if ('error' in event) {
+      this.#error = event.error
+    } else {
+      this.#remoteEnded = true
+    }
+    this.#settle()
+  }
+
+  /** See {@link StreamPort}. */
+  start (): void {
+    this.#phase = 'negotiating'
+    // What has arrived already follows in a microtask, so never from inside this call.
+    this.stream.addEventListener('message', this)
+    if (this.#remoteEnded || isOver(this.stream)) {
+      this.#settle()
+    }
+  }
+
+  /** See {@link StreamPort}. */
+  write (bytes: Uint8Array): void {
+    this.stream.send(bytes)
+  }
+
+  /** See {@link StreamPort}. */
+  accept (protocol: string): void {
+    this.#phase = 'accepted'
+    this.stream.removeEventListener('message', this)
+    this.stream.protocol = protocol
+  }
+
+  /** See {@link StreamPort}. */
+  unread (bytes: Uint8Array): void {
+    const { stream } = this
+    if (stream.readStatus === 'readable' && stream.listenerCount('message') > 0) {
+      // Handing back would wait for a timer of the host, and let newer bytes overtake.
+      stream.dispatchEvent(new StreamMessageEvent(bytes))
+    } else if (stream.readStatus === 'readable' || stream.readStatus === 'paused') {
+      stream.unshift(bytes)
+    }
+  }
+
+  /** See {@link StreamPort}. */
+  reset (error: Error): void {
+    this.#phase = 'done'
+    this.stream.abort(error)
+  }
+
+  /** Takes a stream that is not negotiated here: only its end is watched. */
+  watch (): void {
+    this.#phase = 'accepted'
+  }
+
+  /** See {@link NegotiatedStream}. */
+  ignoreForKeepAlive (): void {
+    this.#sink.ignoreForKeepAlive(this)
+  }
+
+  /** The host's `close`, after the connection has heard of it. */
+  async close (options?: AbortOptions): Promise<void> {
+    if (!this.#isClosing) {
+      this.#isClosing = true
+      this.#tellClosing()
+    }
+    await this.#closeStream.call(this.stream, options)
+  }
+
+  #onBytes (data: Uint8Array | Uint8ArrayList): void {
+    if (this.#phase !== 'negotiating') {
+      return
+    }
+    if (this.#sink.isBusy) {
+      this.#takeLater(data)
+    } else {
+      this.#sink.streamData(this, data.subarray())
+      this.#settle()
+    }
+  }
+
+  /** Hands the bytes back to the stream: what is left over by a negotiation can be handed back inside an event only. */
+  #takeLater (data: Uint8Array | Uint8ArrayList): void {
+    this.stream.removeEventListener('message', this)
+    this.stream.unshift(data)
+    this.#sink.whenIdle(() => {
+      if (this.#phase === 'negotiating') {
+        this.stream.addEventListener('message', this)
+      }
+    })
+  }
+
+  #tellClosing (): void {
+    if (this.#sink.isBusy) {
+      this.#sink.whenIdle(() => { this.#tellClosing() })
+    } else if (this.#phase === 'accepted') {
+      this.#sink.streamClosing(this)
+    }
+  }
+
+  /** Tells of an end that has come, once every byte before it was taken: the host fires its events ahead of its buffer. */
+  #settle (): void {
+    if (this.#sink.isBusy) {
+      this.#sink.whenIdle(() => { this.#settle() })
+      return
+    }
+    if (this.#phase === 'negotiating' && this.stream.readBufferLength > 0) {
+      return
+    }
+    if (this.#phase === 'negotiating' && this.#remoteEnded && !this.#hasToldEnd) {
+      this.#hasToldEnd = true
+      this.#sink.streamEnded(this)
+    }
+    if (this.#phase !== 'done' && isOver(this.stream)) {
+      this.#tellOver()
+    }
+  }
+
+  #tellOver (): void {
+    const isOrderly = this.#phase === 'accepted' && this.#remoteEnded && this.stream.status === 'closed'
+    this.#phase = 'done'
+    if (isOrderly) {
+      this.#sink.streamClosed(this)
+    } else {
+      this.#sink.streamReset(this, this.#error ?? new StreamResetError('The stream was lost with its connection'))
+    }
+  }
+}
+
+/** Gives its own iterator back to a stream of the host. */
+export function restoreIterator (stream: Stream): void {
+  Reflect.deleteProperty(stream, Symbol.asyncIterator)
+}
+
+/** Whether both directions are gone; nobody can send or reset any more. */
+function isOver (stream: Stream): boolean {
+  return stream.status === 'closed' || stream.status === 'aborted' || stream.status === 'reset'
+}

@@ -1,0 +1,134 @@
+import { StreamAbortedError, StreamResetError } from '@libp2p/interface'
+import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
+import type { Uint8ArrayList } from 'uint8arraylist'
+
+type Chunk = Uint8Array | Uint8ArrayList
+
+/** A reader that falls behind pauses the stream here: one flow-control window, far below the host's limit of 4 MiB. */
+const PAUSE_ABOVE_BYTES = 262_144
+
+/** Whether the remote has ended its side: what tells an orderly end from a lost connection, which look alike afterwards. */
+export interface RemoteEnd {
+  readonly remoteEnded: boolean
+}
+
+/**
+ * Iterates over the chunks of a stream so that S2.31 holds, which the host's own iterator does not: all bytes, then the
+ * end, however late the iteration began; or all bytes received before a reset, then an error. A lost connection is an
+ * error too. Leaving the loop early gives back what was read ahead.
+ *
+ * @param stream - the host's stream
+ * @param end - latched from the birth of the stream on
+ */
+export async function * chunksOf (stream: Stream, end: RemoteEnd): AsyncGenerator<Chunk, void, undefined> {
+  const reader = new ReadAhead(stream)
+  try {
+    for (;;) {
+      const next = reader.take()
+      if (next !== undefined) {
+        yield next
+      } else if (reader.mayGetMore()) {
+        await reader.change()
+      } else {
+        throwUnlessEnded(stream, end, reader.failure)
+        return
+      }
+    }
+  } finally {
+    reader.detach()
+  }
+}
+
+/** What arrived and was not asked for yet; one listener object for all events of the stream. */
+class ReadAhead {
+  readonly #stream: Stream
+  readonly #queue: Chunk[] = []
+  #queuedBytes = 0
+  #hasPaused = false
+  #wake: (() => void) | undefined
+  /** The error that the stream closed with. */
+  failure: Error | undefined
+
+  constructor (stream: Stream) {
+    this.#stream = stream
+    stream.addEventListener('message', this)
+    stream.addEventListener('end', this)
+    stream.addEventListener('close', this)
+  }
+
+  handleEvent (event: StreamMessageEvent | StreamCloseEvent | Event): void {
+    if ('data' in event) {
+      this.#queue.push(event.data)
+      this.#queuedBytes += event.data.byteLength
+      this.#pauseIfFull()
+    } else if ('error' in event) {
+      this.failure = event.error
+    }
+    this.#wake?.()
+  }
+
+  take (): Chunk | undefined {
+    if (this.#queue.length === 0 && this.#hasPaused) {
+      this.#resume()
+    }
+    const chunk = this.#queue.shift()
+    this.#queuedBytes -= chunk?.byteLength ?? 0
+    return chunk
+  }
+
+  /** What is buffered is delivered in a microtask, even after a reset. */
+  mayGetMore (): boolean {
+    const { readBufferLength, readableEnded, status } = this.#stream
+    return readBufferLength > 0 || (!readableEnded && status !== 'reset' && status !== 'aborted')
+  }
+
+  async change (): Promise<void> {
+    await new Promise<void>((resolve) => { this.#wake = resolve })
+  }
+
+  detach (): void {
+    const stream = this.#stream
+    stream.removeEventListener('message', this)
+    stream.removeEventListener('end', this)
+    stream.removeEventListener('close', this)
+    if (stream.readStatus === 'readable' || stream.readStatus === 'paused') {
+      for (let chunk = this.#queue.pop(); chunk !== undefined; chunk = this.#queue.pop()) {
+        stream.unshift(chunk)
+      }
+    }
+    this.#resume()
+  }
+
+  #pauseIfFull (): void {
+    if (this.#queuedBytes > PAUSE_ABOVE_BYTES && !this.#hasPaused && this.#stream.readStatus === 'readable') {
+      this.#hasPaused = true
+      this.#stream.pause()
+    }
+  }
+
+  #resume (): void {
+    if (this.#hasPaused && this.#stream.readStatus === 'paused') {
+      // Delivers what is buffered from inside; a pause made there would be undone at the end of the call.
+      this.#stream.resume()
+    }
+    this.#hasPaused = false
+    this.#pauseIfFull()
+  }
+}
+
+function throwUnlessEnded (stream: Stream, end: RemoteEnd, failure: Error | undefined): void {
+  switch (stream.status) {
+    case 'reset':
+      throw failure ?? new StreamResetError()
+    case 'aborted':
+      throw failure ?? new StreamAbortedError()
+    case 'closed':
+      if (!end.remoteEnded) {
+        throw failure ?? new StreamResetError('The connection was lost before the stream ended')
+      }
+      return
+    case 'open':
+    case 'closing':
+      // The remote ended its side, or `closeRead()` ended ours.
+  }
+}

@@ -1,0 +1,88 @@
+/** What an application sees of a swarm: `node.services.swarm`. */
+
+import type { Connection as HostConnection, PeerId, Startable, TypedEventTarget } from '@libp2p/interface'
+import type { ConnectionClosed, ConnectionEstablished } from '../behaviour/from-swarm.ts'
+import type { BehaviourEvent, Commands } from '../behaviour/inference.ts'
+import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
+import type { Behaviours } from '../behaviour/network-behaviour.ts'
+import type { CallOptions } from '../behaviours/call-options.ts'
+import type { ConnectionId, Direction } from '../core/ids.ts'
+import type { HandlerError, SwarmReport } from '../swarm/swarm-event.ts'
+import type { PeerProtocolsChange } from './change-subscribers.ts'
+import type { SwarmProtocols } from './protocol-changes.ts'
+import type { EventsIterator, EventsOptions } from './swarm-events.ts'
+
+/** One connection of the swarm; what it shows is as of now. */
+export interface SwarmConnection {
+  readonly id: ConnectionId
+  readonly peer: PeerId
+  readonly direction: Direction
+  /** The swarm negotiates its streams itself. */
+  readonly mode: 'native'
+  /** The host's object, one of `node.getConnections()`. */
+  readonly host: HostConnection
+  /** What this node accepts on it: a snapshot. */
+  readonly local: ReadonlySet<string>
+  /** What the peer speaks on it, as far as it was reported: a snapshot. */
+  readonly remote: ReadonlySet<string>
+  /** The streams that hold it open: a snapshot, oldest first. */
+  readonly streams: readonly NegotiatedStream[]
+  /** Since when nothing holds it open, in milliseconds on the scale of `performance.now()`; undefined while it is in use. */
+  readonly idleSince: number | undefined
+  /**
+   * Closes it gracefully; resolves when it has ended, and never rejects. When `options` end the wait, what is left is cut.
+   *
+   * @throws RangeError when `timeoutMs` is NaN or negative
+   */
+  close (options?: CallOptions): Promise<void>
+}
+
+/** What the events of a connection's life carry besides what behaviours are told. */
+export interface ConnectionOrigin {
+  readonly mode: 'native'
+  /** When the host opened it, in milliseconds since 1970. */
+  readonly openedAt: number
+}
+
+type Report<Type extends SwarmReport['type']> = Extract<SwarmReport, { readonly type: Type }>
+
+/** The DOM events of a swarm (S8.1); every `detail` is frozen. Listeners run synchronously, and what they throw is caught. */
+export interface SwarmEvents<Parts> {
+  /** A behaviour emitted something. Pushed without back-pressure; see also `swarm.events()`. */
+  'behaviour:event': CustomEvent<BehaviourEvent<Parts>>
+  /** Comes before every other event of the connection. */
+  'connection:open': CustomEvent<ConnectionEstablished & ConnectionOrigin>
+  /** Comes once, and last of the events of the connection. */
+  'connection:close': CustomEvent<ConnectionClosed & ConnectionOrigin>
+  /** Nothing holds the connection open any more. */
+  'connection:idle': CustomEvent<Report<'connection-idle'>>
+  /** A protocol set of a connection changed; see also `swarm.protocols`. */
+  'protocols:change': CustomEvent<PeerProtocolsChange>
+  /** A peer reported more protocols than are kept. */
+  'protocols:truncated': CustomEvent<Report<'protocols-truncated'>>
+  /** A limit was met. */
+  'limit:reached': CustomEvent<Report<'limit-reached'>>
+  /** Code of a behaviour, handler, subscriber or listener threw, and was contained. */
+  'handler:error': CustomEvent<HandlerError>
+}
+
+/** No behaviours in particular. */
+// eslint-disable-next-line @typescript-eslint/no-generated-empty-object-type -- a swarm has whatever keys its node gave it; none is known here
+type NoBehaviours = Record<never, never>
+
+/**
+ * The swarm of a node. `Swarm` without an argument is what a service asks for that needs no behaviour in particular.
+ */
+export interface Swarm<Parts extends Behaviours = NoBehaviours> extends TypedEventTarget<SwarmEvents<Parts>>, Startable {
+  /** The behaviours by key: their public methods are their commands. */
+  readonly behaviours: { readonly [Key in keyof Parts]: Commands<Parts[Key]> }
+  /** The connections whose muxer is wrapped, oldest first: a snapshot of entries that live as long as their connection. */
+  readonly connections: readonly SwarmConnection[]
+  /** Who speaks what, now and from now on. */
+  readonly protocols: SwarmProtocols
+  /**
+   * Iterates over the events of behaviours, from the call on. An iterator that falls behind by more than `eventBufferSize`
+   * events ends with `OverflowError`.
+   */
+  events<Key extends keyof Parts & string = keyof Parts & string> (options?: EventsOptions<Key>): EventsIterator<BehaviourEvent<Pick<Parts, Key>>>
+}

@@ -1,0 +1,164 @@
+import { BoundedQueue } from '../core/bounded-queue.ts'
+import { PENDING } from '../core/poll.ts'
+import { Swarm } from '../swarm/swarm.ts'
+import type { KeyedEvent } from '../behaviour/inference.ts'
+import type { NetworkBehaviour } from '../behaviour/network-behaviour.ts'
+import type { SwarmEvent } from '../swarm/swarm-event.ts'
+import type { ConnectionDriver } from './connection-driver.ts'
+import type { Scheduler, Timer } from './scheduler.ts'
+
+/** The events of a swarm whose root is a composition. */
+export type DrivenEvent = SwarmEvent<KeyedEvent<string, unknown>>
+
+/** Who a {@link SwarmDriver} works for. */
+export interface SwarmDriverComponents {
+  readonly root: NetworkBehaviour<KeyedEvent<string, unknown>, unknown, unknown>
+  readonly scheduler: Scheduler
+  readonly turnBudgetMs: number
+  /** Acts on one event; called inside a drain. */
+  onEvent (event: DrivenEvent): void
+  /** A drain ended, and nothing that came up meanwhile waits. */
+  onIdle (): void
+  /** Told what should never have been thrown. Must not throw. */
+  onError (cause: unknown): void
+}
+
+/**
+ * Owns the swarm machine of a node, and is the only one who polls it (S5.3).
+ *
+ * One input, one drain: an input is drained inside the host event that brought it. What comes up meanwhile waits in a
+ * queue until the drain is over. A wake from outside drains in a microtask; whoever wants yet another turn, and what is
+ * left when the time of a drain is up, goes on in a macrotask, so that sockets and timers are never starved.
+ */
+export class SwarmDriver {
+  /** The machine. Polled by this driver alone. */
+  readonly swarm: Swarm<KeyedEvent<string, unknown>, ConnectionDriver>
+  readonly #components: SwarmDriverComponents
+  /** Deadlines of behaviours; connections have timers of their own. */
+  readonly #timer: Timer
+  /** Not bounded: filled by what one drain causes inside the host, and emptied right after it. */
+  readonly #waiting: BoundedQueue<() => void> = new BoundedQueue(Infinity)
+  #isBusy = false
+  #isEmptying = false
+  #isAsked = false
+  #isContinuing = false
+
+  constructor (components: SwarmDriverComponents) {
+    this.#components = components
+    this.swarm = new Swarm(components.root, () => { this.#wake() })
+    this.#timer = components.scheduler.timer(() => { this.turn() })
+  }
+
+  /** True during a drain: no input may be given to any machine of the swarm. */
+  get isBusy (): boolean {
+    return this.#isBusy
+  }
+
+  /** Runs `task` as soon as no drain is running: at once, or when the present one is over. */
+  whenIdle (task: () => void): void {
+    if (this.#isBusy) {
+      this.#waiting.push(task)
+    } else {
+      task()
+    }
+  }
+
+  /** Gives an input, if there is one, and drains; later, if a drain is running. */
+  turn (input?: () => void, connection?: ConnectionDriver): void {
+    this.whenIdle(() => {
+      this.beginInput()
+      try {
+        input?.()
+      } catch (cause) {
+        this.#components.onError(cause)
+      }
+      this.endInput(connection)
+    })
+  }
+
+  /** For inputs that come for every stream: {@link turn} without a closure. To be called while not busy. */
+  beginInput (): void {
+    this.#isBusy = true
+  }
+
+  /**
+   * Drains after an input.
+   *
+   * @param connection - the connection whose input it was: it is drained whatever the time, as what a negotiation leaves
+   *   over can be handed back to a stream inside the host's event only
+   */
+  endInput (connection?: ConnectionDriver): void {
+    try {
+      this.#drain(connection)
+    } catch (cause) {
+      this.#components.onError(cause)
+    }
+    this.#isBusy = false
+    this.#empty()
+  }
+
+  #drain (connection: ConnectionDriver | undefined): void {
+    const { scheduler, turnBudgetMs } = this.#components
+    const begun = scheduler.now()
+    let now = begun
+    let isSpent = false
+    while (!isSpent) {
+      const event = this.swarm.poll(now)
+      if (event === PENDING) {
+        break
+      }
+      this.#act(event)
+      now = scheduler.now()
+      isSpent = now - begun > turnBudgetMs && connection?.isDrained !== false
+    }
+    this.#timer.arm(this.swarm.pollTimeout())
+    if (isSpent || this.swarm.wantsTurn) {
+      this.#continueLater()
+    }
+  }
+
+  #act (event: DrivenEvent): void {
+    try {
+      this.#components.onEvent(event)
+    } catch (cause) {
+      this.#components.onError(cause)
+    }
+  }
+
+  /** What came up during a drain, in order. A task that drains by itself does not come in here again. */
+  #empty (): void {
+    if (this.#isEmptying) {
+      return
+    }
+    this.#isEmptying = true
+    for (let task = this.#waiting.shift(); task !== undefined; task = this.#waiting.shift()) {
+      try {
+        task()
+      } catch (cause) {
+        this.#components.onError(cause)
+      }
+    }
+    this.#isEmptying = false
+    this.#components.onIdle()
+  }
+
+  #wake (): void {
+    if (!this.#isBusy && !this.#isAsked) {
+      this.#isAsked = true
+      this.#components.scheduler.soon(() => {
+        this.#isAsked = false
+        this.turn()
+      })
+    }
+  }
+
+  #continueLater (): void {
+    if (!this.#isContinuing) {
+      this.#isContinuing = true
+      this.#components.scheduler.later(() => {
+        this.#isContinuing = false
+        this.turn()
+      })
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import { BoundedQueue } from '../core/bounded-queue.ts'
+import { OverflowError } from '../errors.ts'
+import type { KeyedEvent } from '../behaviour/inference.ts'
+
+/** What `swarm.events()` takes. */
+export interface EventsOptions<Key> {
+  /** Events of these behaviours only. Default: of all. */
+  behaviour?: Key | readonly Key[] | undefined
+  /** Ends the iteration when it aborts. */
+  signal?: AbortSignal | undefined
+}
+
+/** What `swarm.events()` gives. */
+export type EventsIterator<Event> = AsyncIterableIterator<Event, undefined> & AsyncDisposable
+
+/** The open iterators over the events of behaviours. Each gets every event that its filter lets through (S8.1). */
+export class SwarmEventStreams<Event extends KeyedEvent<string, unknown>> {
+  readonly #capacity: number
+  readonly #open = new Set<EventStream<Event>>()
+
+  /**
+   * @param capacity - events that an iterator buffers before it ends with `OverflowError`
+   */
+  constructor (capacity: number) {
+    this.#capacity = capacity
+  }
+
+  /** Whether anybody iterates. */
+  get isEmpty (): boolean {
+    return this.#open.size === 0
+  }
+
+  /** Begins an iteration: with the next event, not with those before. */
+  open (options: EventsOptions<string>): EventsIterator<Event> {
+    const stream = new EventStream<Event>(this.#capacity, parseFilter(options.behaviour), options.signal, () => { this.#open.delete(stream) })
+    if (options.signal?.aborted !== true) {
+      this.#open.add(stream)
+    }
+    return stream
+  }
+
+  /** Gives `event` to those whom it concerns. */
+  push (event: Event): void {
+    for (const stream of this.#open) {
+      stream.push(event)
+    }
+  }
+
+  /** Ends all iterations after what they have buffered. */
+  close (): void {
+    for (const stream of this.#open) {
+      stream.end()
+    }
+  }
+}
+
+function parseFilter (behaviour: string | readonly string[] | undefined): ReadonlySet<string> | undefined {
+  if (behaviour === undefined) {
+    return undefined
+  }
+  return new Set(typeof behaviour === 'string' ? [behaviour] : behaviour)
+}
+
+interface Waiting<Event> {
+  resolve (result: IteratorResult<Event, undefined>): void
+  reject (error: unknown): void
+}
+
+/** Buffered events, or consumers that wait for one: never both. */
+class EventStream<Event extends KeyedEvent<string, unknown>> implements AsyncIterableIterator<Event, undefined>, AsyncDisposable {
+  readonly #filter: ReadonlySet<string> | undefined
+  readonly #signal: AbortSignal | undefined
+  readonly #onEnd: () => void
+  readonly #buffer: BoundedQueue<Event>
+  readonly #waiting: Array<Waiting<Event>> = []
+  #isOpen = true
+  /** Thrown once, after the buffer. */
+  #error: Error | undefined
+  readonly #abort = (): void => { this.#drop() }
+
+  constructor (capacity: number, filter: ReadonlySet<string> | undefined, signal: AbortSignal | undefined, onEnd: () => void) {
+    this.#buffer = new BoundedQueue(capacity)
+    this.#filter = filter
+    this.#signal = signal
+    this.#onEnd = onEnd
+    this.#isOpen = signal?.aborted !== true
+    signal?.addEventListener('abort', this.#abort)
+  }
+
+  push (event: Event): void {
+    if (this.#filter?.has(event.behaviour) === false) {
+      return
+    }
+    const consumer = this.#waiting.shift()
+    if (consumer !== undefined) {
+      consumer.resolve({ done: false, value: event })
+    } else if (!this.#buffer.push(event)) {
+      this.#error = new OverflowError(`Cannot buffer an event of "${event.behaviour}": eventBufferSize is ${this.#buffer.capacity}, consume faster or raise it`)
+      this.end()
+    }
+  }
+
+  /** No event follows; what is buffered may still be taken. */
+  end (): void {
+    if (!this.#isOpen) {
+      return
+    }
+    this.#isOpen = false
+    this.#signal?.removeEventListener('abort', this.#abort)
+    this.#onEnd()
+    for (const consumer of this.#waiting.splice(0)) {
+      consumer.resolve({ done: true, value: undefined })
+    }
+  }
+
+  async next (): Promise<IteratorResult<Event, undefined>> {
+    const event = this.#buffer.shift()
+    if (event !== undefined) {
+      return { done: false, value: event }
+    }
+    if (this.#error !== undefined) {
+      const error = this.#error
+      this.#error = undefined
+      throw error
+    }
+    if (!this.#isOpen) {
+      return { done: true, value: undefined }
+    }
+    return await new Promise((resolve, reject) => { this.#waiting.push({ resolve, reject }) })
+  }
+
+  async return (): Promise<IteratorResult<Event, undefined>> {
+    this.#drop()
+    return await Promise.resolve({ done: true, value: undefined })
+  }
+
+  async [Symbol.asyncDispose] (): Promise<void> {
+    await this.return()
+  }
+
+  [Symbol.asyncIterator] (): this {
+    return this
+  }
+
+  #drop (): void {
+    this.#buffer.clear()
+    this.#error = undefined
+    this.end()
+  }
+}

@@ -1,0 +1,87 @@
+import { CONNECTION_OPTIONS } from '../connection/connection-config.ts'
+import { count, duration, flag, parseOptions } from '../core/options.ts'
+import { show } from '../core/printable.ts'
+import type { Behaviours } from '../behaviour/network-behaviour.ts'
+import type { ConnectionConfig, ConnectionInit } from '../connection/connection-config.ts'
+import type { OptionTable } from '../core/options.ts'
+
+const ACTION = 'Cannot make a swarm'
+
+/** Plugging in must not change how long the connections of a node live (S6.5). */
+const PLUGGED_IN_OPTIONS: OptionTable<ConnectionConfig> = { ...CONNECTION_OPTIONS, idleTimeoutMs: duration(Infinity) }
+
+interface NodeConfig {
+  readonly turnBudgetMs: number
+  readonly eventBufferSize: number
+  readonly keepProcessAlive: boolean
+  readonly correctHostIterators: boolean
+}
+
+const NODE_OPTIONS: OptionTable<NodeConfig> = {
+  turnBudgetMs: duration(5),
+  eventBufferSize: count(256, 1, 1_000_000),
+  keepProcessAlive: flag(false),
+  correctHostIterators: flag(true)
+}
+
+const ADVERTISE = ['union', 'declared'] as const
+const ON_DUPLICATE = ['first-wins', 'error'] as const
+
+/** Options of a swarm: those of its connections, where `idleTimeoutMs` defaults to `Infinity`, and those of the node. */
+export interface SwarmLimits extends ConnectionInit {
+  /** Milliseconds that one drain may take. At the limit timers and sockets get their turn, then the rest follows. @default 5 */
+  turnBudgetMs?: number | undefined
+  /** Events that an iterator of `swarm.events()` buffers, at least 1. At the limit it ends with `OverflowError`. @default 256 */
+  eventBufferSize?: number | undefined
+  /** Whether timers of the swarm keep a Node process alive. @default false */
+  keepProcessAlive?: boolean | undefined
+  /** Whether `for await` over streams of the node's other services ends as it does over those of behaviours (S2.31). @default true */
+  correctHostIterators?: boolean | undefined
+  /**
+   * What the node announces besides its other services: `'union'`, what behaviours declare and what handlers offer on any
+   * connection; `'declared'`, the former only. @default 'union'
+   */
+  advertise?: 'union' | 'declared' | undefined
+  /** What happens when behaviours declare the same name: the first one owns it, or `DuplicateProtocolError`. @default 'first-wins' */
+  onDuplicate?: 'first-wins' | 'error' | undefined
+}
+
+/** What a swarm is made of. */
+export interface SwarmInit<Parts extends Behaviours> extends SwarmLimits {
+  /** The behaviours, by the key under which their events and commands are found. */
+  behaviours: Parts
+}
+
+/** The parsed options: complete, checked, frozen. */
+export interface SwarmConfig extends NodeConfig {
+  readonly connection: ConnectionConfig
+  readonly advertise: 'union' | 'declared'
+  readonly onDuplicate: 'first-wins' | 'error'
+}
+
+/**
+ * Checks the options once and fills in the defaults.
+ *
+ * @throws TypeError or RangeError that names the option, the rule and the value (S9.2)
+ */
+export function parseSwarmConfig (init: SwarmInit<Behaviours>): SwarmConfig {
+  const { behaviours, advertise, onDuplicate, turnBudgetMs, eventBufferSize, keepProcessAlive, correctHostIterators, ...connection } = init
+  if (typeof behaviours !== 'object') {
+    throw new TypeError(`${ACTION}: behaviours must be an object of behaviours by key, received ${typeof behaviours}`)
+  }
+  return Object.freeze({
+    ...parseOptions(NODE_OPTIONS, { turnBudgetMs, eventBufferSize, keepProcessAlive, correctHostIterators }, ACTION),
+    connection: parseOptions(PLUGGED_IN_OPTIONS, connection, ACTION),
+    advertise: parseChoice('advertise', advertise, ADVERTISE),
+    onDuplicate: parseChoice('onDuplicate', onDuplicate, ON_DUPLICATE)
+  })
+}
+
+/** One of a few words; the first is the default. */
+function parseChoice<Choice extends string> (name: string, given: unknown, choices: readonly [Choice, ...Choice[]]): Choice {
+  const found = given === undefined ? choices[0] : choices.find((choice) => choice === given)
+  if (found === undefined) {
+    throw new TypeError(`${ACTION}: ${name} must be ${choices.map((choice) => `"${choice}"`).join(' or ')}, received "${show(String(given))}"`)
+  }
+  return found
+}

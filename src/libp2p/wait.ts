@@ -1,0 +1,73 @@
+import { addDuration } from '../core/instant.ts'
+import { AbortError, TimeoutError } from '../errors.ts'
+import type { CallOptions } from '../behaviours/call-options.ts'
+import type { Scheduler, Timer } from './scheduler.ts'
+
+/** What a {@link Wait} is about. */
+export interface WaitInit {
+  /** Whose clock runs. */
+  readonly scheduler: Scheduler
+  /** For messages: `Cannot wait until ...`. */
+  readonly action: string
+}
+
+interface Settle<Value> {
+  resolve (value: Value): void
+  reject (error: Error): void
+}
+
+/** One wait of a caller: ends once, in whatever way, and leaves no listener and no timer behind. */
+export class Wait<Value> {
+  /** Rejects with `AbortError` or `TimeoutError` when the caller's options end it. */
+  readonly promise: Promise<Value>
+  readonly #init: WaitInit
+  readonly #signal: AbortSignal | undefined
+  readonly #timer: Timer | undefined
+  #settle: Settle<Value> | undefined
+  readonly #abort = (): void => {
+    this.reject(new AbortError(`${this.#init.action}: the signal aborted`, undefined, { cause: this.#signal?.reason }))
+  }
+
+  /**
+   * @throws RangeError when `timeoutMs` is NaN or negative
+   */
+  constructor (init: WaitInit, { signal, timeoutMs = Infinity }: CallOptions = {}) {
+    if (!(timeoutMs >= 0)) {
+      throw new RangeError(`${init.action}: timeoutMs must be milliseconds of at least 0, received ${timeoutMs}`)
+    }
+    this.#init = init
+    this.#signal = signal
+    this.promise = new Promise((resolve, reject) => { this.#settle = { resolve, reject } })
+    if (signal?.aborted === true) {
+      this.#abort()
+      return
+    }
+    signal?.addEventListener('abort', this.#abort)
+    if (timeoutMs !== Infinity) {
+      this.#timer = init.scheduler.timer(() => { this.reject(new TimeoutError(`${init.action}: ${timeoutMs} ms have passed`)) })
+      this.#timer.arm(addDuration(init.scheduler.now(), timeoutMs))
+    }
+  }
+
+  /** Ends the wait well; false, and without effect, after the end. */
+  resolve (value: Value): boolean {
+    const settle = this.#end()
+    settle?.resolve(value)
+    return settle !== undefined
+  }
+
+  /** Ends the wait with an error; without effect after the end. */
+  reject (error: Error): void {
+    this.#end()?.reject(error)
+  }
+
+  #end (): Settle<Value> | undefined {
+    const settle = this.#settle
+    if (settle !== undefined) {
+      this.#settle = undefined
+      this.#signal?.removeEventListener('abort', this.#abort)
+      this.#timer?.clear()
+    }
+    return settle
+  }
+}
