@@ -18,7 +18,6 @@ async function failure (...args: string[]): Promise<{ code: number, stdout: stri
 
 describe('npm start', () => {
   it('tells the whole story of two nodes and ends by itself', { timeout: TIMEOUT_MS }, async () => {
-    const startedAt = performance.now()
     const { stdout, stderr } = await run(process.execPath, [MAIN], { timeout: TIMEOUT_MS })
     const lines = stdout.split('\n')
     for (const who of ['alice', 'bob']) {
@@ -30,7 +29,6 @@ describe('npm start', () => {
     expect(stdout).toMatch(/alice +connections 1 · pings 1 · requests answered 1 · greetings 1 · protocols added 1 · removed 1 · closed 1/)
     expect(stdout).not.toContain('\u001b')
     expect(stderr).toBe('')
-    expect(performance.now() - startedAt).toBeLessThan(TIMEOUT_MS)
   })
 
   it('visits a node that listens, which goes on listening until it is told to end', { timeout: TIMEOUT_MS }, async () => {
