@@ -3,11 +3,10 @@
  * the end of its connection.
  */
 
-import { NEVER, addDuration, earliest } from '../core/instant.ts'
 import { AbortError, StreamUpgradeError, TimeoutError } from '../errors.ts'
+import { TimedSet } from './timed-set.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { ConnectionId } from '../core/ids.ts'
-import type { Instant } from '../core/instant.ts'
 import type { PollContext } from '../core/poll.ts'
 import type { CallOptions } from './call-options.ts'
 
@@ -38,8 +37,6 @@ export class Call<Result> implements EventListenerObject {
   readonly peer: PeerId
   readonly connection: ConnectionId
   readonly timeoutMs: number
-  /** Set by the first poll after the call was made. */
-  deadline: Instant = NEVER
   readonly #calls: Calls<Result>
   readonly #signal: AbortSignal | undefined
   #settle: Settle<Result> | undefined
@@ -90,11 +87,7 @@ export class Call<Result> implements EventListenerObject {
 /** The open calls of one behaviour. */
 export class Calls<Result> {
   readonly #init: CallsInit<Result>
-  readonly #open = new Set<Call<Result>>()
-  /** Calls whose deadline has not begun: `now` is known in a poll only. */
-  #fresh: Array<Call<Result>> = []
-  /** No call's deadline is earlier than this. */
-  #nextDeadline: Instant = NEVER
+  readonly #open = new TimedSet<Call<Result>>()
 
   constructor (init: CallsInit<Result>) {
     this.#init = init
@@ -121,22 +114,15 @@ export class Calls<Result> {
       throw new StreamUpgradeError(`${action}: ${maxOpen} calls are open already`, 'limit', failure)
     }
     const call = new Call(this, target, signal, timeout)
-    this.#open.add(call)
-    this.#fresh.push(call)
+    this.#open.add(call, timeout)
     return call
   }
 
   /** Ends the calls whose deadline passed, and asks to be polled at the next one. */
   poll (cx: PollContext): void {
-    for (const call of this.#fresh) {
-      call.deadline = addDuration(cx.now, call.timeoutMs)
-      this.#nextDeadline = earliest(this.#nextDeadline, call.deadline)
+    for (const call of this.#open.takeExpired(cx)) {
+      this.abandon(call, new TimeoutError(`${this.#init.action}: ${call.timeoutMs} ms have passed`))
     }
-    this.#fresh = []
-    if (cx.now >= this.#nextDeadline) {
-      this.#expire(cx.now)
-    }
-    cx.wakeAt(this.#nextDeadline)
   }
 
   /** Ends the calls on one connection well. */
@@ -172,16 +158,5 @@ export class Calls<Result> {
 
   #of (connection: ConnectionId): Array<Call<Result>> {
     return [...this.#open].filter(call => call.connection === connection)
-  }
-
-  #expire (now: Instant): void {
-    this.#nextDeadline = NEVER
-    for (const call of this.#open) {
-      if (call.deadline <= now) {
-        this.abandon(call, new TimeoutError(`${this.#init.action}: ${call.timeoutMs} ms have passed`))
-      } else {
-        this.#nextDeadline = earliest(this.#nextDeadline, call.deadline)
-      }
-    }
   }
 }

@@ -19,6 +19,7 @@ import { PENDING } from '../core/poll.ts'
 import { TimeoutError } from '../errors.ts'
 import { echo } from './echo.ts'
 import { PingStream } from './ping-stream.ts'
+import { asError } from './stream-io.ts'
 import type { ConnectionEvent, ConnectionHandler, HandlerOutput } from '../behaviour/connection-handler.ts'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { Instant } from '../core/instant.ts'
@@ -233,7 +234,7 @@ export class PingHandler implements ConnectionHandler<PingNow, PingReport> {
     try {
       await echo(stream, PAYLOAD_BYTES)
     } catch (thrown) {
-      stream.abort(thrown instanceof Error ? thrown : new Error('Echoing a ping failed', { cause: thrown }))
+      stream.abort(asError(thrown))
     } finally {
       this.#inboundStreams--
     }

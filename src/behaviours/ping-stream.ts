@@ -1,4 +1,5 @@
 import { RemoteProtocolError, StreamResetError, UnexpectedEOFError } from '../errors.ts'
+import { asError } from './stream-io.ts'
 import type { StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 
@@ -47,7 +48,7 @@ export class PingStream implements EventListenerObject {
     try {
       this.#stream.send(payload)
     } catch (thrown) {
-      this.#fail(thrown instanceof Error ? thrown : new StreamResetError('Writing failed', undefined, { cause: thrown }))
+      this.#fail(asError(thrown))
     }
   }
 

@@ -1,7 +1,7 @@
 /** Whole messages over a stream: everything up to the end of one side. */
 
 import { concat } from 'uint8arrays/concat'
-import { RemoteProtocolError } from '../errors.ts'
+import { RemoteProtocolError, StreamResetError } from '../errors.ts'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 
 /** Bytes given to the stream at a time: small enough that back-pressure is felt, large enough for few messages. */
@@ -36,4 +36,9 @@ export async function writeToEnd (stream: NegotiatedStream, bytes: Uint8Array): 
     }
   }
   await stream.close()
+}
+
+/** Streams are reset with an error, but anything may be thrown. */
+export function asError (thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new StreamResetError('The stream failed', undefined, { cause: thrown })
 }

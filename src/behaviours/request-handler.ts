@@ -1,0 +1,212 @@
+/**
+ * Requests and responses on one connection, each on a stream of its own: the requester writes the request and ends its
+ * side, the responder writes the response and ends its side.
+ */
+
+import { BoundedQueue } from '../core/bounded-queue.ts'
+import { PENDING } from '../core/poll.ts'
+import { AbortError, TimeoutError } from '../errors.ts'
+import { Outbox } from '../handler/outbox.ts'
+import { InboundRequest } from './inbound-request.ts'
+import { namesOf } from './listing.ts'
+import { asError, readToEnd, writeToEnd } from './stream-io.ts'
+import { TimedSet } from './timed-set.ts'
+import type { ConnectionEvent, ConnectionHandler, HandlerOutput } from '../behaviour/connection-handler.ts'
+import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
+import type { EstablishedConnection } from '../behaviour/network-behaviour.ts'
+import type { Poll, PollContext } from '../core/poll.ts'
+import type { ProtocolListing } from '../protocols/protocol-list.ts'
+import type { Call } from './calls.ts'
+import type { ReceivedRequest } from './inbound-request.ts'
+import type { StreamContext } from './stream-callback.ts'
+
+/** Answers a request: with the response, or a promise of it. */
+export type Serve = (request: Uint8Array, context: StreamContext) => Uint8Array | PromiseLike<Uint8Array>
+
+/** Numbers of a request-response behaviour, complete. */
+export interface RequestResponseLimits {
+  /** Bytes of a request. */
+  readonly maxRequestBytes: number
+  /** Bytes of a response. */
+  readonly maxResponseBytes: number
+  /** Requests of the peer under way, per connection. */
+  readonly maxInboundRequests: number
+  /** Requests of ours under way, per connection. */
+  readonly maxOutboundRequests: number
+  /** Milliseconds from a request to its response. */
+  readonly timeoutMs: number
+}
+
+/** What every handler of one behaviour works with. */
+export interface RequestResponseConfig {
+  readonly protocols: ProtocolListing
+  readonly serve: Serve | undefined
+  readonly limits: RequestResponseLimits
+}
+
+/** A request of the peer could not be read, or not be answered. */
+export interface InboundFailure {
+  readonly type: 'inbound-failure'
+  /** `TimeoutError`, `RemoteProtocolError` (`too-long`), `RangeError` (too many at a time), or the error of the stream. */
+  readonly error: Error
+}
+
+/** What peers' requests come to, for the application. */
+export type RequestEvent = ReceivedRequest | InboundFailure
+
+/** A request of ours and who waits for its response. */
+export interface OutboundRequest {
+  readonly type: 'send'
+  readonly request: Uint8Array
+  readonly call: Call<Uint8Array>
+}
+
+/** What the handler may be told. `cancel`: the caller went away. */
+export type RequestCommand = OutboundRequest | { readonly type: 'cancel', readonly call: Call<Uint8Array>, readonly error: Error }
+
+type Output = HandlerOutput<RequestEvent, OutboundRequest>
+
+/** The handler of one connection. */
+export class RequestHandler implements ConnectionHandler<RequestCommand, RequestEvent, OutboundRequest> {
+  readonly #config: RequestResponseConfig
+  readonly #connection: EstablishedConnection
+  #cx: PollContext | undefined
+  /** Not bounded here: the open calls of the behaviour are. */
+  readonly #waiting: BoundedQueue<OutboundRequest> = new BoundedQueue(Infinity)
+  /** Requests under way; with their stream, once they have one. */
+  readonly #active = new Map<Call<Uint8Array>, NegotiatedStream | undefined>()
+  readonly #inbound = new TimedSet<InboundRequest>()
+  /** Not bounded here: its values come from requests, which are, and from failures, each taken before the next input. */
+  readonly #outbox = new Outbox<Output>(Infinity)
+
+  constructor (config: RequestResponseConfig, connection: EstablishedConnection) {
+    this.#config = config
+    this.#connection = connection
+  }
+
+  listenProtocols (): ProtocolListing {
+    return this.#config.protocols
+  }
+
+  poll (cx: PollContext): Poll<Output> {
+    this.#cx = cx
+    for (const request of this.#inbound.takeExpired(cx)) {
+      request.fail(new TimeoutError(`A request was not answered in ${this.#config.limits.timeoutMs} ms`))
+    }
+    const next = this.#startNext()
+    return next === PENDING ? this.#outbox.poll(cx) : next
+  }
+
+  onConnectionEvent (event: ConnectionEvent<OutboundRequest>): void | PromiseLike<void> {
+    switch (event.type) {
+      case 'fully-negotiated-inbound':
+        return this.#accept(event.stream, event.protocol)
+      case 'fully-negotiated-outbound':
+        return this.#exchange(event.stream, event.info)
+      case 'dial-upgrade-error':
+        event.info.call.reject(event.error)
+        this.#active.delete(event.info.call)
+        break
+      case 'listen-upgrade-error':
+      case 'local-protocols-change':
+      case 'remote-protocols-change':
+      case 'address-change':
+    }
+    return undefined
+  }
+
+  onBehaviourEvent (command: RequestCommand): void {
+    switch (command.type) {
+      case 'send':
+        this.#waiting.push(command)
+        break
+      case 'cancel':
+        this.#cancel(command.call, command.error)
+    }
+  }
+
+  /** The oldest request that waits, as long as not too many are under way. */
+  #startNext (): Poll<Output> {
+    while (this.#active.size < this.#config.limits.maxOutboundRequests) {
+      const info = this.#waiting.shift()
+      if (info === undefined) {
+        break
+      }
+      const { call } = info
+      if (!call.isSettled) {
+        this.#active.set(call, undefined)
+        return { type: 'outbound-stream-request', protocols: namesOf(this.#config.protocols), timeoutMs: call.timeoutMs, info, token: call }
+      }
+    }
+    return PENDING
+  }
+
+  async #exchange (stream: NegotiatedStream, { request, call }: OutboundRequest): Promise<void> {
+    this.#active.set(call, stream)
+    try {
+      if (call.isSettled) {
+        throw new AbortError('The caller went away before the stream was negotiated')
+      }
+      const response = readToEnd(stream, this.#config.limits.maxResponseBytes, 'response')
+      const [bytes] = await Promise.all([response, writeToEnd(stream, request)])
+      call.resolve(bytes)
+    } catch (thrown) {
+      const error = asError(thrown)
+      stream.abort(error)
+      call.reject(error)
+    } finally {
+      this.#active.delete(call)
+      this.#cx?.wake()
+    }
+  }
+
+  #cancel (call: Call<Uint8Array>, error: Error): void {
+    if (!this.#active.has(call)) {
+      this.#waiting.remove(waiting => waiting.call === call)
+      return
+    }
+    const stream = this.#active.get(call)
+    if (stream === undefined) {
+      this.#outbox.push({ type: 'cancel-outbound-request', token: call })
+    } else {
+      stream.abort(error)
+    }
+  }
+
+  async #accept (stream: NegotiatedStream, protocol: string): Promise<void> {
+    const { serve, limits } = this.#config
+    if (this.#inbound.size >= limits.maxInboundRequests) {
+      const error = new RangeError(`A peer may have ${limits.maxInboundRequests} requests under way (maxInboundRequests)`)
+      stream.abort(error)
+      this.#tell({ type: 'inbound-failure', error })
+      return
+    }
+    const inbound = new InboundRequest(stream, protocol, this.#connection, limits.maxResponseBytes, (ended, error) => {
+      this.#inbound.delete(ended)
+      if (error !== undefined) {
+        this.#tell({ type: 'inbound-failure', error })
+      }
+    })
+    this.#inbound.add(inbound, limits.timeoutMs)
+    const request = await inbound.read(limits.maxRequestBytes)
+    if (request === undefined) {
+      return
+    }
+    if (serve === undefined) {
+      this.#tell(inbound.toEvent(request))
+      return
+    }
+    try {
+      await inbound.answer(await serve(request, inbound.context))
+    } catch (thrown) {
+      // What came after the end, such as the failure of a stream, has been told already; the rest is a mistake of `serve`.
+      if (inbound.end()) {
+        throw thrown
+      }
+    }
+  }
+
+  #tell (event: RequestEvent): void {
+    this.#outbox.push({ type: 'notify-behaviour', event })
+  }
+}
