@@ -23,7 +23,7 @@ import type { Instant } from '../core/instant.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { PartEvent } from '../handler/compose.ts'
 import type { AnyHandler } from './connection-handler.ts'
-import type { FromSwarm } from './from-swarm.ts'
+import type { ConnectionClosed, FromSwarm } from './from-swarm.ts'
 import type { Container } from './container.ts'
 import type { ComposedBehaviour, KeyedEvent } from './inference.ts'
 import type { Behaviours, EstablishedConnection, NetworkBehaviour } from './network-behaviour.ts'
@@ -113,7 +113,7 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
   onSwarmEvent (event: FromSwarm): void {
     for (const part of this.#parts.values()) {
       this.#touch(part)
-      part.onSwarmEvent(event)
+      part.onSwarmEvent(event.type === 'connection-closed' ? closedFor(part, event) : event)
     }
   }
 
@@ -240,4 +240,17 @@ function joined (left: ReadonlySet<ConnectionId>, right: ReadonlySet<ConnectionI
     return right
   }
   return right === undefined ? left : new Set([...left, ...right])
+}
+
+/** A part gets its own messages back and nobody else's. */
+function closedFor ({ key }: BehaviourPart, event: ConnectionClosed): ConnectionClosed {
+  if (event.undelivered.length === 0) {
+    return event
+  }
+  const own = event.undelivered.filter((message): message is PartEvent => isPartEvent(message) && message.handler === key)
+  return Object.freeze({ ...event, undelivered: Object.freeze(own.map(message => message.event)) })
+}
+
+function isPartEvent (message: unknown): message is PartEvent {
+  return typeof message === 'object' && message !== null && 'handler' in message && 'event' in message
 }
