@@ -77,6 +77,12 @@ describe('DialerNegotiation', () => {
     expect(dial(['/a', '/b'], 'HDR NA | A')).toMatchObject({ out: hex('HDR A B'), outcome: { type: 'invalid' } })
   })
 
+  it('S2.21: takes no second header, not even with the right name behind it', () => {
+    for (const answer of ['HDR HDR A', 'HDR | HDR A', 'HDR NA | HDR B']) {
+      expect(dial(['/a', '/b'], answer).outcome).toMatchObject({ type: 'invalid' })
+    }
+  })
+
   it('passes on what is wrong with a frame', () => {
     expect(dial(['/a'], '00').outcome).toMatchObject({ type: 'invalid' })
     expect(dial(['/a'], 'HDR 8108').outcome).toMatchObject({ type: 'too-long', detail: 'a message longer than 1024 bytes' })
@@ -130,6 +136,9 @@ describe('DialerNegotiation', () => {
     negotiation.handleData(wire('NA'))
     negotiation.handleFin()
     expect([negotiation.phase, negotiation.tried]).toEqual(['confirmation', ['/a', '/b']])
+    const agreed = new DialerNegotiation(['/a', '/b'])
+    agreed.handleData(wire('HDR A'))
+    expect([agreed.phase, agreed.tried]).toEqual(['confirmation', ['/a']])
   })
 
   it('S2.37: shows text of the peer escaped, and its own name beside it', () => {
