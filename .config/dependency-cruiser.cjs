@@ -102,7 +102,7 @@ module.exports = {
       name: 'no-dev-dependencies-in-what-ships',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/demo/' },
-      to: { dependencyTypes: ['npm-dev'] }
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm-peer'] }
     },
     {
       name: 'no-unlisted-packages',
