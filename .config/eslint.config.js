@@ -211,6 +211,6 @@ export default defineConfig(
   {
     name: 'suites written for mocha',
     files: ['test/compliance/*.spec.js'],
-    languageOptions: { globals: { describe: 'readonly' } }
+    languageOptions: { globals: { after: 'readonly', before: 'readonly', describe: 'readonly' } }
   }
 )

@@ -1,12 +1,19 @@
+import { identify } from '@libp2p/identify'
 import suite from '@libp2p/interface-compliance-tests/transport'
 import { plaintext } from '@libp2p/plaintext'
 import { withSwarm } from 'libp2p-behaviours'
 import { ping } from 'libp2p-behaviours/ping'
+import { expect } from 'vitest'
 import { muxers, transports } from './subjects.js'
+
+/** Connections that the swarm of some node took over: without any, a suite would prove nothing about the wrap. */
+let adopted = 0
+
+const witness = { commitEstablished: () => { adopted++ } }
 
 const nodes = {
   stock: (options) => options,
-  wrapped: (options) => withSwarm(options, { behaviours: { ping: ping() } })
+  wrapped: (options) => withSwarm(options, { behaviours: { ping: ping(), witness: () => ({ ...witness }) } })
 }
 
 for (const [name, { transport, matcher, listen }] of Object.entries(transports)) {
@@ -15,11 +22,16 @@ for (const [name, { transport, matcher, listen }] of Object.entries(transports))
     connectionEncrypters: [plaintext()],
     streamMuxers: [muxers.yamux],
     connectionMonitor: { enabled: false },
+    services: { identify: identify() },
     ...more
   })
 
   for (const [how, make] of Object.entries(nodes)) {
     describe(`transport: ${how} ${name}`, () => {
+      before(() => { adopted = 0 })
+
+      after(() => { expect(adopted > 0).toBe(how === 'wrapped') })
+
       suite({
         setup: async () => ({
           dialer: make(node()),
