@@ -42,6 +42,7 @@ export interface ProtocolEntry {
 
 /** The names that a listener accepts, fixed for the whole negotiation (S2.11). */
 export interface ProtocolIndex<Entry extends ProtocolEntry = ProtocolEntry> {
+  /** The entry of `name`; undefined when it is not accepted. Names of the peer come here as they are. */
   find (name: string): Entry | undefined
 }
 
