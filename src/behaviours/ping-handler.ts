@@ -76,7 +76,7 @@ type State =
 /** Ping on one connection. */
 export class PingHandler implements ConnectionHandler<PingNow, PingReport> {
   readonly #config: PingConfig
-  #state: State = { type: 'resting', until: 0 }
+  #state: State
   /** The long-lived stream, while there is one. */
   #stream: PingStream | undefined
   #failures = 0
@@ -89,6 +89,7 @@ export class PingHandler implements ConnectionHandler<PingNow, PingReport> {
 
   constructor (config: PingConfig) {
     this.#config = config
+    this.#state = { type: 'resting', until: config.intervalMs === NEVER ? NEVER : 0 }
   }
 
   listenProtocols (): readonly string[] {
