@@ -59,7 +59,7 @@ export function table (cells: readonly PlannedCell[], results: readonly Result[]
       return [result.id, 'failed:', result.error.message, '', '']
     }
     const faster = (mids.get(cells[index]?.baselineId ?? '') ?? NaN) / result.mid
-    return [result.id, ...[result.low, result.mid, result.high].map(duration), Number.isFinite(faster) ? `${faster.toPrecision(3)} x` : '']
+    return [result.id, ...[result.low, result.mid, result.high].map(duration), Number.isFinite(faster) ? `${faster < 100 ? faster.toPrecision(3) : Math.round(faster)} x` : '']
   })
   return columns([['cell', 'low', 'mid', 'high', 'speed'], ...rows])
 }
