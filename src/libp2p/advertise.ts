@@ -52,7 +52,7 @@ export class Advertiser {
   /** Takes everything back. */
   async stop (): Promise<void> {
     this.#isStarted = false
-    await this.#announce(new Set())
+    await this.#guard(async () => { await this.#announce(new Set()) })
   }
 
   /** A connection offers other names than before. */
@@ -88,11 +88,22 @@ export class Advertiser {
   }
 
   async #update (): Promise<void> {
-    const declared = this.#components.declared()
-    if (this.#isStarted && (this.#isChanged || declared !== this.#lastDeclared)) {
-      this.#isChanged = false
-      this.#lastDeclared = declared
-      await this.#announce(this.#wanted(declared))
+    await this.#guard(async () => {
+      const declared = this.#components.declared()
+      if (this.#isStarted && (this.#isChanged || declared !== this.#lastDeclared)) {
+        this.#isChanged = false
+        this.#lastDeclared = declared
+        await this.#announce(this.#wanted(declared))
+      }
+    })
+  }
+
+  /** A node goes on, starts and stops without an announcement that the peer store would not take. */
+  async #guard (work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      this.#components.log.error('could not announce protocols - %e', error)
     }
   }
 
@@ -116,7 +127,7 @@ export class Advertiser {
    * identify-push hears of one change.
    */
   async #announce (wanted: ReadonlySet<string>): Promise<void> {
-    const { peerId, peerStore, registrar, host, log } = this.#components
+    const { peerId, peerStore, registrar, host } = this.#components
     const added = [...wanted].filter((name) => !this.#announced.has(name))
     // A service may have taken an entry over by force: that one is no longer ours to remove.
     const removed = [...this.#announced].filter((name) => !wanted.has(name) && !host.isForeign(name))
@@ -129,14 +140,10 @@ export class Advertiser {
       all.delete(name)
     }
     const lists: ListRegistrar = registrar
-    try {
-      await Promise.all([
-        peerStore.patch(peerId, { protocols: [...all] }),
-        ...added.map((name) => registrar.handle(name, resetStrayStream)),
-        removed.length === 0 ? undefined : lists.unhandle(removed)
-      ])
-    } catch (error) {
-      log.error('could not announce protocols - %e', error)
-    }
+    await Promise.all([
+      peerStore.patch(peerId, { protocols: [...all] }),
+      ...added.map((name) => registrar.handle(name, resetStrayStream)),
+      removed.length === 0 ? undefined : lists.unhandle(removed)
+    ])
   }
 }

@@ -3,7 +3,7 @@ import { PENDING } from '../core/poll.ts'
 import { brokenProtocolRule } from '../protocols/stream-protocol.ts'
 import { HostRequests } from './host-requests.ts'
 import { MuxerAdapter } from './muxer-adapter.ts'
-import { StreamAdapter, restoreIterator } from './stream-adapter.ts'
+import { StreamAdapter } from './stream-adapter.ts'
 import { Wait } from './wait.ts'
 import type { AbortOptions, Connection as HostConnection, CreateStreamOptions, PeerId, Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { AnyHandler } from '../behaviour/connection-handler.ts'
@@ -179,8 +179,7 @@ export class ConnectionDriver implements PooledConnection, MuxerOwner, MuxerUser
   /** See {@link MuxerOwner}. */
   passedThrough (stream: Stream): void {
     const port = new StreamAdapter(stream, this)
-    port.watch()
-    this.#correct(stream)
+    this.#giveToHost(port)
     this.#input(() => { this.#machine.handleForeignStream(port) })
   }
 
@@ -275,11 +274,11 @@ export class ConnectionDriver implements PooledConnection, MuxerOwner, MuxerUser
   act (output: HostOutput): void {
     switch (output.type) {
       case 'host-stream':
-        this.#correct(output.port.stream)
+        this.#giveToHost(output.port)
         this.#muxer.emit(output.port.stream)
         break
       case 'host-stream-opened':
-        this.#correct(output.port.stream)
+        this.#giveToHost(output.port)
         this.#requests.opened(output.token, output.port.stream)
         break
       case 'host-stream-failed':
@@ -320,9 +319,9 @@ export class ConnectionDriver implements PooledConnection, MuxerOwner, MuxerUser
     })
   }
 
-  #correct (stream: Stream): void {
-    if (!this.#components.config.correctHostIterators) {
-      restoreIterator(stream)
+  #giveToHost (port: StreamPort<NegotiatedStream>): void {
+    if (port instanceof StreamAdapter) {
+      port.giveToHost(this.#components.config.correctHostIterators)
     }
   }
 

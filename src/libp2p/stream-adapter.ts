@@ -20,7 +20,7 @@ export interface StreamSink {
   streamClosed (port: StreamAdapter): void
   /** Both directions are gone at once: reset, aborted, or lost with the connection. */
   streamReset (port: StreamAdapter, error: Error): void
-  /** Somebody here called `close()`. */
+  /** Somebody here called `close()`, and nobody reads. */
   streamClosing (port: StreamAdapter): void
   /** The stream no longer holds its connection open. May be called at any time. */
   ignoreForKeepAlive (port: StreamAdapter): void
@@ -37,8 +37,8 @@ const ADOPTED_METHODS = {
   ignoreForKeepAlive (this: Adopted): void {
     this[ADAPTER].ignoreForKeepAlive()
   },
-  async close (this: Adopted, options?: AbortOptions): Promise<void> {
-    await this[ADAPTER].close(options)
+  close (this: Adopted, options?: AbortOptions): Promise<void> {
+    return this[ADAPTER].close(options)
   },
   [Symbol.asyncIterator] (this: Adopted): AsyncGenerator<Uint8Array | Uint8ArrayList, void, undefined> {
     return chunksOf(this, this[ADAPTER])
@@ -59,6 +59,7 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
   #remoteEnded: boolean
   #hasToldEnd = false
   #isClosing = false
+  #isOfHost = false
   /** What the stream closed with, if it was not in order. */
   #error: Error | undefined
 
@@ -134,9 +135,17 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
     this.stream.abort(error)
   }
 
-  /** Takes a stream that is not negotiated here: only its end is watched. */
-  watch (): void {
+  /**
+   * The stream is one of the host's, negotiated here or by the host itself: only its end is watched.
+   *
+   * @param isCorrected - whether the host gets the iterator that ends
+   */
+  giveToHost (isCorrected: boolean): void {
     this.#phase = 'accepted'
+    this.#isOfHost = true
+    if (!isCorrected) {
+      Reflect.deleteProperty(this.stream, Symbol.asyncIterator)
+    }
   }
 
   /** See {@link NegotiatedStream}. */
@@ -145,12 +154,12 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
   }
 
   /** The host's `close`, after the connection has heard of it. */
-  async close (options?: AbortOptions): Promise<void> {
+  close (options?: AbortOptions): Promise<void> {
     if (!this.#isClosing) {
       this.#isClosing = true
       this.#tellClosing()
     }
-    await this.#closeStream.call(this.stream, options)
+    return this.#closeStream.call(this.stream, options)
   }
 
   #onBytes (data: Uint8Array | Uint8ArrayList): void {
@@ -176,10 +185,14 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
     })
   }
 
+  /**
+   * The host's `close()` ends one direction only. Whoever reads goes on reading, and nobody limits how long the host's own
+   * services may do so; any other stream is done with, and the peer has a limited time to end its side (S6.3).
+   */
   #tellClosing (): void {
     if (this.#sink.isBusy) {
       this.#sink.whenIdle(() => { this.#tellClosing() })
-    } else if (this.#phase === 'accepted') {
+    } else if (this.#phase === 'accepted' && !this.#isOfHost && this.stream.listenerCount('message') === 0) {
       this.#sink.streamClosing(this)
     }
   }
@@ -211,11 +224,6 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
       this.#sink.streamReset(this, this.#error ?? new StreamResetError('The stream was lost with its connection'))
     }
   }
-}
-
-/** Gives its own iterator back to a stream of the host. */
-export function restoreIterator (stream: Stream): void {
-  Reflect.deleteProperty(stream, Symbol.asyncIterator)
 }
 
 /** Whether both directions are gone; nobody can send or reset any more. */

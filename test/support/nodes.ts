@@ -1,28 +1,47 @@
 /** Whole js-libp2p nodes for integration tests, with the plug-in and without, on every stack that the plug-in is for. */
 
+import { echo } from '@libp2p/echo'
 import { identify, identifyPush } from '@libp2p/identify'
 import { memory } from '@libp2p/memory'
 import { mplex } from '@libp2p/mplex'
 import { noise } from '@libp2p/noise'
+import { ping } from '@libp2p/ping'
 import { plaintext } from '@libp2p/plaintext'
 import { tcp } from '@libp2p/tcp'
 import { yamux } from '@libp2p/yamux'
 import { createLibp2p } from 'libp2p'
 import { withSwarm } from 'libp2p-behaviours'
-import type { Libp2p } from '@libp2p/interface'
+import type { Connection, Libp2p, PeerId } from '@libp2p/interface'
 import type { Behaviours, Swarm, SwarmInit } from 'libp2p-behaviours'
-import type { Libp2pOptions, ServiceFactoryMap } from 'libp2p'
+import type { Libp2pOptions } from 'libp2p'
 
 /** What lies under the streams. */
 export const STACKS = ['memory, plaintext, yamux', 'tcp, noise, yamux', 'memory, plaintext, mplex'] as const
 export type Stack = typeof STACKS[number]
 
+/** The stack of tests in which it does not matter. */
+export const ANY_STACK: Stack = 'memory, plaintext, yamux'
+
+/** The services that every node has. A push follows a change at once, not after a second. */
+const stockServices = () => ({
+  identify: identify(),
+  identifyPush: identifyPush({ debounce: 10 }),
+  ping: ping(),
+  echo: echo()
+})
+type StockServices = { [Name in keyof ReturnType<typeof stockServices>]: ReturnType<ReturnType<typeof stockServices>[Name]> }
+
+export type StockNode = Libp2p<StockServices>
+export type SwarmNode<Parts extends Behaviours> = Libp2p<StockServices & { swarm: Swarm<Parts> }>
+
+/** What a test may set of a node. */
+export type NodeOptions = Pick<Libp2pOptions, 'connectionGater' | 'connectionManager' | 'datastore' | 'privateKey' | 'streamMuxers'>
+
 let memoryAddresses = 0
 
-function under (stack: Stack): Libp2pOptions {
-  const muxer = stack.endsWith('mplex') ? mplex({ disconnectThreshold: Infinity }) : yamux()
-  const shared: Libp2pOptions = {
-    streamMuxers: [muxer],
+function optionsFor (stack: Stack): Omit<Libp2pOptions, 'services'> {
+  const shared = {
+    streamMuxers: [stack.endsWith('mplex') ? mplex({ disconnectThreshold: Infinity }) : yamux()],
     // It pings every connection by itself, which tests that watch streams do not want (HOST.md 13).
     connectionMonitor: { enabled: false }
   }
@@ -31,29 +50,45 @@ function under (stack: Stack): Libp2pOptions {
     : { ...shared, transports: [tcp()], connectionEncrypters: [noise()], addresses: { listen: ['/ip4/127.0.0.1/tcp/0'] } }
 }
 
-/** The services that every node of the tests has. A push follows a change at once, not after a second. */
-const basic = () => ({ identify: identify(), identifyPush: identifyPush({ debounce: 10 }) })
-
-const running: Libp2p[] = []
+const running = new Set<Libp2p>()
 
 /** A node without the plug-in. */
-export async function stockNode<Services extends Record<string, unknown> = object> (stack: Stack, services?: ServiceFactoryMap<Services>, options: Libp2pOptions = {}) {
-  const node = await createLibp2p({ ...under(stack), ...options, services: { ...basic(), ...services } } as unknown as Libp2pOptions<Services>)
-  running.push(node)
+export async function stockNode (stack: Stack, options: NodeOptions = {}): Promise<StockNode> {
+  const node = await createLibp2p({ ...optionsFor(stack), ...options, services: stockServices() })
+  running.add(node)
   return node
 }
 
 /** A node with the plug-in. */
-export async function swarmNode<const Parts extends Behaviours, Services extends Record<string, unknown> = object> (
-  stack: Stack, init: SwarmInit<Parts>, services?: ServiceFactoryMap<Services>, options: Libp2pOptions = {}
-) {
-  const node = await createLibp2p(withSwarm({ ...under(stack), ...options, services: { ...basic(), ...services } } as never, init)) as unknown as
-    Libp2p<Services & { swarm: Swarm<Parts> }>
-  running.push(node)
+export async function swarmNode<const Parts extends Behaviours> (stack: Stack, init: SwarmInit<Parts>, options: NodeOptions = {}): Promise<SwarmNode<Parts>> {
+  const node = await createLibp2p(withSwarm({ ...optionsFor(stack), ...options, services: stockServices() }, init))
+  running.add(node)
   return node
 }
 
-/** Stops every node that a test made. */
+/** For `afterEach`: stops every node that a test made. */
 export async function stopNodes (): Promise<void> {
-  await Promise.all(running.splice(0).map((node) => node.stop()))
+  const nodes = [...running]
+  running.clear()
+  await Promise.all(nodes.map((node) => node.stop()))
+}
+
+/** Connects `from` to `to`; the connection is that of `from`. */
+export async function connect (from: Libp2p, to: Libp2p): Promise<Connection> {
+  return from.dial(to.getMultiaddrs())
+}
+
+/** The connection of `node` to `peer`, once it is there: the listening side is a little later than the dialing one. */
+export async function connectionTo (node: Libp2p, peer: PeerId): Promise<Connection> {
+  const [connection] = node.getConnections(peer)
+  if (connection !== undefined) {
+    return connection
+  }
+  return new Promise((resolve) => {
+    node.addEventListener('connection:open', ({ detail }) => {
+      if (detail.remotePeer.equals(peer)) {
+        resolve(detail)
+      }
+    })
+  })
 }
