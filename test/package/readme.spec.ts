@@ -28,7 +28,7 @@ const examples = [...readme.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, code = '
 const TSCONFIG = {
   extends: '../tsconfig.json',
   compilerOptions: { rootDir: '..', noEmit: true, declaration: false, declarationMap: false, isolatedDeclarations: false, moduleDetection: 'force' },
-  include: ['.']
+  include: ['./*.ts']
 }
 
 describe('the examples of the README', () => {
