@@ -4,11 +4,13 @@
  */
 
 import { AbortError, StreamUpgradeError, TimeoutError } from '../errors.ts'
+import { SignalWatch } from './signal-watch.ts'
 import { TimedSet } from './timed-set.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { ConnectionId } from '../core/ids.ts'
 import type { PollContext } from '../core/poll.ts'
 import type { CallOptions } from './call-options.ts'
+import type { Abortable } from './signal-watch.ts'
 
 /** Where a call goes. */
 export interface CallTarget {
@@ -32,13 +34,14 @@ interface Settle<Result> {
 }
 
 /** One promise of a caller. */
-export class Call<Result> implements EventListenerObject {
+export class Call<Result> implements Abortable {
   readonly promise: Promise<Result>
   readonly peer: PeerId
   readonly connection: ConnectionId
   readonly timeoutMs: number
   readonly #calls: Calls<Result>
-  readonly #signal: AbortSignal | undefined
+  /** The caller's, if there is one. */
+  readonly signal: AbortSignal | undefined
   #settle: Settle<Result> | undefined
 
   constructor (calls: Calls<Result>, target: CallTarget, signal: AbortSignal | undefined, timeoutMs: number) {
@@ -46,9 +49,8 @@ export class Call<Result> implements EventListenerObject {
     this.peer = target.peer
     this.connection = target.connection
     this.timeoutMs = timeoutMs
-    this.#signal = signal
+    this.signal = signal
     this.promise = new Promise((resolve, reject) => { this.#settle = { resolve, reject } })
-    signal?.addEventListener('abort', this)
   }
 
   /** Whether the promise has its outcome. */
@@ -70,15 +72,14 @@ export class Call<Result> implements EventListenerObject {
     return settle !== undefined
   }
 
-  /** Listener of the caller's signal. */
-  handleEvent (): void {
-    this.#calls.abandon(this, this.#calls.aborted(this.#signal))
+  /** See {@link Abortable}. */
+  aborted (reason: unknown): void {
+    this.#calls.abandon(this, this.#calls.abortError(reason))
   }
 
   #end (): Settle<Result> | undefined {
     const settle = this.#settle
     this.#settle = undefined
-    this.#signal?.removeEventListener('abort', this)
     this.#calls.forget(this)
     return settle
   }
@@ -88,6 +89,7 @@ export class Call<Result> implements EventListenerObject {
 export class Calls<Result> {
   readonly #init: CallsInit<Result>
   readonly #open = new TimedSet<Call<Result>>()
+  readonly #signals = new SignalWatch()
 
   constructor (init: CallsInit<Result>) {
     this.#init = init
@@ -107,7 +109,7 @@ export class Calls<Result> {
       throw new RangeError(`${action}: timeoutMs must be milliseconds of at least 0, received ${timeout}`)
     }
     if (signal?.aborted === true) {
-      throw this.aborted(signal)
+      throw this.abortError(signal.reason)
     }
     if (this.#open.size >= maxOpen) {
       const failure = { phase: 'queue', tried: [], direction: 'outbound', peer: target.peer, connectionId: target.connection, elapsedMs: 0 } as const
@@ -115,6 +117,9 @@ export class Calls<Result> {
     }
     const call = new Call(this, target, signal, timeout)
     this.#open.add(call, timeout)
+    if (signal !== undefined) {
+      this.#signals.add(signal, call)
+    }
     return call
   }
 
@@ -149,11 +154,14 @@ export class Calls<Result> {
   /** The call has ended. */
   forget (call: Call<Result>): void {
     this.#open.delete(call)
+    if (call.signal !== undefined) {
+      this.#signals.delete(call.signal, call)
+    }
   }
 
-  /** What a call ends with when `signal` aborts. */
-  aborted (signal: AbortSignal | undefined): AbortError {
-    return new AbortError(`${this.#init.action}: the signal aborted`, undefined, { cause: signal?.reason })
+  /** What a call ends with when its signal aborts. */
+  abortError (reason: unknown): AbortError {
+    return new AbortError(`${this.#init.action}: the signal aborted`, undefined, { cause: reason })
   }
 
   #of (connection: ConnectionId): Array<Call<Result>> {

@@ -73,8 +73,11 @@ export class InboundRequest implements EventListenerObject {
       request,
       protocol: context.protocol,
       get signal () { return context.signal },
-      respond: async (response) => {
-        await this.answer(response)
+      respond: (response) => {
+        const answered = this.answer(response)
+        // Whoever ignores the promise has the event.
+        answered.catch(() => {})
+        return answered
       },
       refuse: () => { this.refuse() }
     }

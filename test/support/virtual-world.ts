@@ -53,8 +53,8 @@ const QUIET_TURNS = 4
 export class VirtualWorld {
   readonly clock = new VirtualClock()
   readonly latencyMs: number
-  readonly #nodes: Array<{ readonly nextInstant: () => Instant, readonly wakeDue: () => void }> = []
-  readonly #deliveries: Array<{ readonly at: Instant, readonly deliver: () => void }> = []
+  readonly #nodes: Array<{ nextInstant (): Instant, wakeDue (): void }> = []
+  readonly #deliveries: Array<{ readonly at: Instant, deliver (): void }> = []
   #isActive = false
 
   /**

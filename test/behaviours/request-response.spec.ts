@@ -1,0 +1,517 @@
+import { getEventListeners } from 'node:events'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { protocolBehaviour } from '../../src/behaviours/protocol-behaviour.ts'
+import { requestResponse } from '../../src/behaviours/request-response.ts'
+import { ProtocolList } from '../../src/protocols/protocol-list.ts'
+import { ALICE, BOB, CAROL, VirtualWorld } from '../support/virtual-world.ts'
+import type { NegotiatedStream } from '../../src/behaviour/negotiated-stream.ts'
+import type { ReceivedRequest, RequestResponseInit } from '../../src/behaviours/request-response.ts'
+import type { FakeStream } from '../support/fake-stream.ts'
+
+const FILES = '/files/1.0.0'
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
+
+/** Alice asks, Bob answers as `bob` says. */
+function twoNodes (bob: Partial<RequestResponseInit> = {}, alice: Partial<RequestResponseInit> = {}) {
+  const world = new VirtualWorld(10)
+  const asking = world.node(ALICE, { files: requestResponse({ protocols: FILES, ...alice }) })
+  const answering = world.node(BOB, { files: requestResponse({ protocols: FILES, ...bob }) })
+  const [connection, far] = world.connect(asking, answering)
+  const { files } = asking.behaviours
+  return { world, alice: asking, bob: answering, connection, far, files }
+}
+
+/** Alice asks a peer that does on its streams what `serve` says. */
+function withPeer (serve: (stream: NegotiatedStream) => Promise<void>, init: Partial<RequestResponseInit> = {}) {
+  const world = new VirtualWorld(10)
+  const alice = world.node(ALICE, { files: requestResponse({ protocols: FILES, ...init }) })
+  const bob = world.node(BOB, { peer: protocolBehaviour({ protocols: FILES, inbound: serve }) })
+  const [connection, far] = world.connect(alice, bob)
+  return { world, alice, bob, connection, far, files: alice.behaviours.files }
+}
+
+/** Never answers. */
+async function beSilent (stream: NegotiatedStream): Promise<void> {
+  await drain(stream)
+  await new Promise(() => {})
+}
+
+async function drain (stream: NegotiatedStream): Promise<void> {
+  for await (const _ of stream) {
+    // to the end
+  }
+}
+
+/** How a promise ended; asked for before it ends, so that nothing stays unhandled. */
+function outcomeOf<Value> (promise: Promise<Value>): { value?: Value, error?: Error } {
+  const outcome: { value?: Value, error?: Error } = {}
+  promise.then((value) => { outcome.value = value }, (error: unknown) => { outcome.error = error as Error })
+  return outcome
+}
+
+/** Streams report their failures on a channel of their own, which is of no interest here. */
+const unhandled = vi.fn()
+
+beforeEach(() => {
+  unhandled.mockClear()
+  process.on('unhandledRejection', unhandled)
+})
+
+afterEach(() => {
+  process.off('unhandledRejection', unhandled)
+  expect(unhandled).not.toHaveBeenCalled()
+})
+
+describe('a request that is served', () => {
+  it('gets the response, and leaves nothing open', async () => {
+    const { world, files, connection } = twoNodes({ serve: request => bytesOf(`got ${textOf(request)}`) })
+    const response = outcomeOf(files.request(BOB, bytesOf('a')))
+    await world.advance(100)
+
+    expect(textOf(response.value!)).toBe('got a')
+    expect(connection.streams).toMatchObject([{ status: 'closed', protocol: FILES }])
+  })
+
+  it('is answered by a promise, and by no byte as well', async () => {
+    const { world, files } = twoNodes({ serve: async () => new Uint8Array(0) })
+    const response = outcomeOf(files.request(BOB, new Uint8Array(0)))
+    await world.advance(100)
+
+    expect(response.value).toEqual(new Uint8Array(0))
+  })
+
+  it('tells `serve` whose it is', async () => {
+    const serve = vi.fn<NonNullable<RequestResponseInit['serve']>>(() => new Uint8Array(0))
+    const { world, files } = twoNodes({ serve })
+    void files.request(BOB, bytesOf('x'))
+    await world.advance(100)
+
+    const [request, context] = serve.mock.calls[0]!
+    expect(textOf(request)).toBe('x')
+    expect(context).toMatchObject({ peer: ALICE, connection: 'c1', protocol: FILES })
+    expect(context.signal.aborted).toBe(true)
+  })
+
+  it('carries megabytes both ways, at the pace of the link', async () => {
+    const big = Uint8Array.from({ length: 1_000_000 }, (_, at) => at * 7)
+    const { world, files, connection } = twoNodes({ serve: request => request })
+    const response = outcomeOf(files.request(BOB, big))
+    await world.settle()
+    const [stream] = connection.streams as unknown as FakeStream[]
+    stream!.isClogged = true
+    await world.advance(20)
+    expect(stream!.writeBufferLength).toBe(65_536)
+    stream!.unclog()
+    stream!.isClogged = false
+    await world.advance(1000)
+
+    expect(Buffer.compare(response.value!, big)).toBe(0)
+  })
+
+  it('goes on several at a time, each with its own response', async () => {
+    const { world, files } = twoNodes({ serve: request => request })
+    const texts = Array.from({ length: 250 }, (_, at) => `request ${at}`)
+    const responses = texts.map(text => outcomeOf(files.request(BOB, bytesOf(text))))
+    await world.advance(1000)
+
+    expect(responses.map(({ value }) => textOf(value!))).toEqual(texts)
+  })
+
+  it('proposes the names of a list as they are now', async () => {
+    const protocols = new ProtocolList(['/files/2.0.0'])
+    const { world, files, connection } = twoNodes({ serve: request => request, protocols: '/files/3.0.0' }, { protocols })
+    protocols.replace(['/files/4.0.0', '/files/3.0.0'])
+    const response = outcomeOf(files.request(BOB, bytesOf('x')))
+    await world.advance(100)
+
+    expect(response.value).toEqual(bytesOf('x'))
+    expect(connection.streams).toMatchObject([{ protocol: '/files/3.0.0' }])
+  })
+})
+
+describe('the one outcome of a request', () => {
+  it('is the error of the stream when it is refused', async () => {
+    const { world, files } = withPeer(async (stream) => { stream.abort(new Error('no')) })
+    const response = outcomeOf(files.request(BOB, bytesOf('x')))
+    await world.advance(100)
+
+    expect(response.error?.name).toBe('StreamResetError')
+  })
+
+  it('is an error when the peer does not speak the protocol, and the connection goes on', async () => {
+    const { world, files, connection } = twoNodes({ protocols: '/other' })
+    const response = outcomeOf(files.request(BOB, bytesOf('x')))
+    await world.advance(100)
+
+    expect(response.error).toMatchObject({ name: 'StreamUpgradeError', kind: 'negotiation-failed', tried: [FILES] })
+    expect(connection.status.phase).toBe('open')
+  })
+
+  it('is TimeoutError when no response comes in time, and the stream is reset', async () => {
+    const { world, files, connection } = withPeer(beSilent, { timeoutMs: 500 })
+    const response = outcomeOf(files.request(BOB, bytesOf('x')))
+    await world.advance(499)
+    expect(response).toEqual({})
+    await world.advance(1)
+
+    expect(response.error).toMatchObject({ name: 'TimeoutError', message: 'Cannot request: 500 ms have passed' })
+    expect(connection.streams).toMatchObject([{ status: 'aborted' }])
+  })
+
+  it('is TimeoutError while it waits for a stream, too', async () => {
+    const { world, files, connection } = twoNodes()
+    const response = outcomeOf(files.request(BOB, bytesOf('x'), { timeoutMs: 5 }))
+    await world.advance(5)
+    expect(response.error?.name).toBe('TimeoutError')
+    await world.advance(100)
+    expect(connection.streams).toMatchObject([{ status: 'aborted' }])
+  })
+
+  it('is AbortError when its signal aborts, and no listener is left (C21)', async () => {
+    const { world, files, connection } = withPeer(beSilent)
+    const { signal, abort } = abortable()
+    const responses = [
+      outcomeOf(files.request(BOB, bytesOf('x'), Object.freeze({ signal }))),
+      outcomeOf(files.request(BOB, bytesOf('y'), { signal }))
+    ]
+    await world.advance(15)
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+    abort('enough')
+    await world.advance(100)
+
+    expect(responses.map(({ error }) => error)).toMatchObject([{ name: 'AbortError', cause: 'enough' }, { name: 'AbortError' }])
+    expect(connection.streams.map(({ status }) => status)).toEqual(['aborted', 'aborted'])
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+
+  it('is AbortError, with no stream opened, when its signal had aborted before', async () => {
+    const { world, files, connection } = twoNodes()
+    const response = outcomeOf(files.request(BOB, bytesOf('x'), { signal: AbortSignal.abort() }))
+    await world.advance(100)
+
+    expect(response.error?.name).toBe('AbortError')
+    expect(connection.streams).toEqual([])
+  })
+
+  it('leaves no listener on the signal after 50 requests that ended in different ways (C21)', async () => {
+    let served = 0
+    const { world, files } = twoNodes({
+      serve: async (request) => {
+        served++
+        if (served % 3 === 0) {
+          throw new Error('no')
+        }
+        return served % 3 === 1 ? request : await new Promise<Uint8Array>(() => {})
+      }
+    })
+    const { signal, abort } = abortable()
+    const responses = Array.from({ length: 50 }, () => outcomeOf(files.request(BOB, bytesOf('x'), { signal, timeoutMs: 200 })))
+    await world.advance(500)
+    abort()
+
+    expect(responses.every(({ value, error }) => (value === undefined) !== (error === undefined))).toBe(true)
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+
+  it('is ConnectionClosedError, or the error of the stream, when the connection goes away', async () => {
+    const { world, files, connection } = withPeer(beSilent, { maxOutboundRequests: 1 })
+    const responses = [outcomeOf(files.request(BOB, bytesOf('x'))), outcomeOf(files.request(BOB, bytesOf('waiting')))]
+    await world.advance(50)
+    connection.cut()
+    await world.advance(100)
+
+    expect(responses[0]?.error).toBeDefined()
+    expect(responses[1]?.error?.name).toBe('ConnectionClosedError')
+  })
+
+  it('is an error, never a short response, when the connection is lost in the middle of the response', async () => {
+    const { world, files, connection } = withPeer(async (stream) => {
+      stream.send(bytesOf('half'))
+      await beSilent(stream)
+    })
+    const response = outcomeOf(files.request(BOB, bytesOf('x')))
+    await world.advance(50)
+    connection.far?.close()
+    await world.advance(100)
+
+    expect(response.value).toBeUndefined()
+    expect(response.error).toBeDefined()
+  })
+
+  it('is connection-closed when the connection closes while the stream is being opened', async () => {
+    const { world, files, connection } = twoNodes()
+    const response = outcomeOf(files.request(BOB, bytesOf('x')))
+    await world.settle()
+    connection.close()
+    await world.advance(100)
+
+    expect(response.error).toMatchObject({ name: 'StreamUpgradeError', kind: 'connection-closed' })
+  })
+
+  it('is RemoteProtocolError at the first byte too many, whatever the peer sends on', async () => {
+    let sent = 0
+    const { world, files, connection } = withPeer(async (stream) => {
+      for (; stream.writeStatus === 'writable'; sent++) {
+        stream.send(new Uint8Array(100))
+        await world.settle()
+      }
+    }, { maxResponseBytes: 250 })
+    const response = outcomeOf(files.request(BOB, bytesOf('x')))
+    await world.advance(200)
+
+    expect(response.error).toMatchObject({ name: 'RemoteProtocolError', outcome: 'too-long' })
+    expect(connection.streams).toMatchObject([{ status: 'aborted' }])
+  })
+
+  it('is NotConnectedError without a connection, and on a relayed one (S7.18)', async () => {
+    const world = new VirtualWorld()
+    const alice = world.node(ALICE, { files: requestResponse({ protocols: FILES }), relayed: requestResponse({ protocols: '/r', runOnLimitedConnection: true }) })
+    const bob = world.node(BOB, { files: requestResponse({ protocols: '/r', serve: request => request, runOnLimitedConnection: true }) })
+    world.connect(alice, bob, { limits: {} })
+    const relayed = outcomeOf(alice.behaviours.relayed.request(BOB, bytesOf('x')))
+    await world.settle()
+
+    await expect(alice.behaviours.files.request(CAROL, bytesOf('x'))).rejects.toMatchObject({ name: 'NotConnectedError' })
+    await expect(alice.behaviours.files.request(BOB, bytesOf('x'))).rejects.toMatchObject({ name: 'NotConnectedError' })
+    expect(relayed.value).toEqual(bytesOf('x'))
+  })
+
+  it('is an error of the caller for a request that is no bytes, too long, or has a bad timeout', async () => {
+    const { files } = twoNodes({}, { maxRequestBytes: 10 })
+
+    await expect(files.request(BOB, 'text' as unknown as Uint8Array)).rejects.toThrow(new TypeError('Cannot request: the request must be a Uint8Array, received string'))
+    await expect(files.request(BOB, new Uint8Array(11))).rejects.toThrow(new RangeError('Cannot request: a request must have at most 10 bytes, received 11'))
+    await expect(files.request(BOB, new Uint8Array(1), { timeoutMs: NaN })).rejects.toThrow(RangeError)
+  })
+
+  it('is kind limit for the 1025th open request', async () => {
+    const { world, files } = withPeer(beSilent)
+    const responses = Array.from({ length: 1025 }, () => outcomeOf(files.request(BOB, bytesOf('x'))))
+    await world.advance(20_000)
+
+    expect(responses.at(-1)?.error).toMatchObject({ name: 'StreamUpgradeError', kind: 'limit' })
+    expect(responses.filter(({ error }) => error === undefined)).toHaveLength(0)
+  })
+})
+
+describe('requests that wait', () => {
+  it('go out as earlier ones end, and not before', async () => {
+    const { world, files, connection } = twoNodes({ serve: request => request }, { maxOutboundRequests: 2 })
+    const responses = ['a', 'b', 'c', 'd', 'e'].map(text => outcomeOf(files.request(BOB, bytesOf(text))))
+    await world.advance(15)
+    expect(connection.streams).toHaveLength(2)
+    await world.advance(1000)
+
+    expect(responses.map(({ value }) => textOf(value!))).toEqual(['a', 'b', 'c', 'd', 'e'])
+  })
+
+  it('are forgotten when they are cancelled', async () => {
+    const { world, files, connection } = withPeer(beSilent, { maxOutboundRequests: 1 })
+    void outcomeOf(files.request(BOB, bytesOf('first')))
+    const { signal, abort } = abortable()
+    const second = outcomeOf(files.request(BOB, bytesOf('second'), { signal }))
+    await world.advance(15)
+    abort()
+    await world.advance(20_000)
+
+    expect(second.error?.name).toBe('AbortError')
+    expect(connection.streams).toHaveLength(1)
+  })
+
+  it('are not sent when they were cancelled before the handler heard of them', async () => {
+    const { world, files, connection } = twoNodes()
+    const { signal, abort } = abortable()
+    void outcomeOf(files.request(BOB, bytesOf('x'), { signal }))
+    abort()
+    await world.advance(100)
+
+    expect(connection.streams).toEqual([])
+  })
+})
+
+describe('a request that comes as an event', () => {
+  async function received (bob: Partial<RequestResponseInit> = {}) {
+    const nodes = twoNodes(bob)
+    const response = outcomeOf(nodes.files.request(BOB, bytesOf('question')))
+    await nodes.world.advance(50)
+    const event = nodes.bob.events[0]?.event as ReceivedRequest
+    return { ...nodes, response, event, failures: () => nodes.bob.events.slice(1).map(entry => entry.event) }
+  }
+
+  it('is answered with respond(), which resolves', async () => {
+    const { world, bob, event, response } = await received()
+    expect(bob.events).toMatchObject([{ behaviour: 'files', peer: ALICE, connection: 'c1', event: { type: 'request', protocol: FILES } }])
+    expect(textOf(event.request)).toBe('question')
+    expect(event.signal.aborted).toBe(false)
+    const responded = event.respond(bytesOf('answer'))
+    await world.advance(50)
+
+    await expect(responded).resolves.toBeUndefined()
+    expect(textOf(response.value!)).toBe('answer')
+    expect(event.signal.aborted).toBe(true)
+    expect(bob.events).toHaveLength(1)
+  })
+
+  it('is refused with refuse(), once', async () => {
+    const { world, event, response, failures } = await received()
+    event.refuse()
+    event.refuse()
+    await world.advance(50)
+
+    expect(response.error?.name).toBe('StreamResetError')
+    expect(failures()).toEqual([])
+    await expect(event.respond(bytesOf('late'))).rejects.toMatchObject({ name: 'InvalidStateError' })
+  })
+
+  it('can be answered once only', async () => {
+    const { event } = await received()
+    void event.respond(bytesOf('one'))
+
+    await expect(event.respond(bytesOf('two'))).rejects.toMatchObject({ name: 'InvalidStateError' })
+  })
+
+  it('may be answered again when the first answer was too long', async () => {
+    const { world, event, response } = await received({ maxResponseBytes: 3 })
+    await expect(event.respond(bytesOf('long'))).rejects.toThrow(new RangeError('Cannot respond: a response must have at most 3 bytes, received 4'))
+    void event.respond(bytesOf('ok'))
+    await world.advance(50)
+
+    expect(textOf(response.value!)).toBe('ok')
+  })
+
+  it('ends after timeoutMs, with an event, and the peer is not kept waiting', async () => {
+    const { world, event, response, failures } = await received({ timeoutMs: 500 })
+    await world.advance(500)
+
+    expect(failures()).toMatchObject([{ type: 'inbound-failure', error: { name: 'TimeoutError' } }])
+    expect(event.signal).toMatchObject({ aborted: true, reason: { name: 'TimeoutError' } })
+    expect(response.error?.name).toBe('StreamResetError')
+  })
+
+  it('ends when the peer resets its stream', async () => {
+    const { world, event, connection, failures } = await received()
+    connection.streams[0]?.abort(new Error('changed my mind'))
+    await world.advance(50)
+
+    expect(event.signal.aborted).toBe(true)
+    expect(failures()).toMatchObject([{ type: 'inbound-failure', error: { name: 'StreamResetError' } }])
+  })
+
+  it('ends when its connection is lost without an error', async () => {
+    const { world, event, far, failures } = await received()
+    const [stream] = far.streams as unknown as FakeStream[]
+    stream!.onTransportClosed()
+    await world.advance(50)
+
+    expect(event.signal.aborted).toBe(true)
+    expect(failures()).toMatchObject([{ type: 'inbound-failure', error: { name: 'StreamResetError' } }])
+  })
+
+  it('reports an answer that could not be written, also to those who ignore the promise', async () => {
+    const { world, event, far, failures } = await received()
+    const [stream] = far.streams as unknown as FakeStream[]
+    stream!.isClogged = true
+    void event.respond(new Uint8Array(100_000))
+    await world.advance(10)
+    stream!.onRemoteReset()
+    await world.advance(50)
+
+    expect(failures()).toMatchObject([{ type: 'inbound-failure', error: { name: 'StreamResetError' } }])
+  })
+})
+
+describe('what a peer can do', () => {
+  it('cannot make this side hold more than maxRequestBytes', async () => {
+    const { world, bob, connection } = twoNodes({ maxRequestBytes: 100 })
+    const stream = await connection.openRaw(FILES)
+    stream.send(new Uint8Array(60))
+    stream.send(new Uint8Array(60))
+    await world.advance(100)
+
+    expect(bob.events).toMatchObject([{ event: { type: 'inbound-failure', error: { name: 'RemoteProtocolError', outcome: 'too-long' } } }])
+    expect(stream.status).toBe('reset')
+  })
+
+  it('cannot have more than maxInboundRequests under way; an ended one makes room', async () => {
+    const { world, bob, connection } = twoNodes({ maxInboundRequests: 2 })
+    const streams = [await connection.openRaw(FILES), await connection.openRaw(FILES), await connection.openRaw(FILES)]
+    await world.advance(100)
+    expect(streams.map(({ status }) => status)).toEqual(['open', 'open', 'reset'])
+    expect(bob.events).toMatchObject([{ event: { type: 'inbound-failure', error: { name: 'RangeError' } } }])
+
+    streams[0]?.abort(new Error('gone'))
+    await world.advance(100)
+    const fourth = await connection.openRaw(FILES)
+    await world.advance(100)
+    expect(fourth.status).toBe('open')
+  })
+
+  it('cannot keep a request open by never ending it', async () => {
+    const { world, bob, connection } = twoNodes({ timeoutMs: 1000 })
+    const stream = await connection.openRaw(FILES)
+    stream.send(bytesOf('begun'))
+    await world.advance(1100)
+
+    expect(stream.status).toBe('reset')
+    expect(bob.events).toMatchObject([{ event: { type: 'inbound-failure', error: { name: 'TimeoutError' } } }])
+  })
+})
+
+describe('what `serve` throws', () => {
+  it.each([
+    ['at once', () => { throw new Error('broken') }],
+    ['later', async () => await Promise.reject(new Error('broken'))]
+  ])('resets that stream and is reported, thrown %s (S4.15, C25)', async (_, serve) => {
+    const { world, bob, files, far } = twoNodes({ serve })
+    const response = outcomeOf(files.request(BOB, bytesOf('x')))
+    await world.advance(100)
+
+    expect(response.error?.name).toBe('StreamResetError')
+    expect(bob.logOf('handler-error')).toMatchObject([{ behaviour: 'files', method: 'onConnectionEvent', cause: { message: 'broken' } }])
+    expect(bob.events).toEqual([])
+    expect(far.status.phase).toBe('open')
+  })
+
+  it('counts a response that is too long as its mistake', async () => {
+    const { world, bob, files } = twoNodes({ serve: () => new Uint8Array(11), maxResponseBytes: 10 })
+    const response = outcomeOf(files.request(BOB, bytesOf('x')))
+    await world.advance(100)
+
+    expect(response.error?.name).toBe('StreamResetError')
+    expect(bob.logOf('handler-error')).toMatchObject([{ cause: { name: 'RangeError' } }])
+  })
+
+  it('is no news after the request had ended', async () => {
+    const { world, bob, files } = twoNodes({
+      timeoutMs: 200,
+      serve: async (_, { signal }) => await new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => { reject(new Error('stopped')) })
+      })
+    })
+    void outcomeOf(files.request(BOB, bytesOf('x')))
+    await world.advance(1000)
+
+    expect(bob.events).toMatchObject([{ event: { type: 'inbound-failure', error: { name: 'TimeoutError' } } }])
+    expect(bob.logOf('handler-error')).toEqual([])
+  })
+})
+
+describe('requestResponse()', () => {
+  it('refuses options that are unknown or out of range, and names that are none', () => {
+    expect(() => requestResponse({ protocols: 'files' })).toThrow(TypeError)
+    expect(() => requestResponse({ protocols: FILES, maxRequestBytes: -1 })).toThrow(RangeError)
+    expect(() => requestResponse({ protocols: FILES, maxOutboundRequests: 0 })).toThrow(RangeError)
+    expect(() => requestResponse({ protocols: FILES, timeout: 1 } as RequestResponseInit)).toThrow(TypeError)
+  })
+
+  it('declares its names', () => {
+    expect(requestResponse({ protocols: [FILES, '/b'] }).protocols).toEqual([FILES, '/b'])
+  })
+})
+
+function abortable () {
+  const controller = new AbortController()
+  return { signal: controller.signal, abort: (reason?: unknown) => { controller.abort(reason) } }
+}
