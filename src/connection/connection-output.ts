@@ -51,6 +51,7 @@ export interface ClosedOutput {
   readonly undelivered: readonly unknown[]
 }
 
+/** What `poll` of a connection gives. */
 export type ConnectionOutput<Stream, ToBehaviour> =
   | HandlerEventOutput<ToBehaviour>
   | HostStreamOutput<Stream>
@@ -76,6 +77,7 @@ export interface HandlerErrorReport {
   readonly cause: unknown
 }
 
+/** What `pollReport` of a connection gives. */
 export type ConnectionReport =
   | ProtocolsReport
   | HandlerErrorReport

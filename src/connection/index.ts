@@ -5,7 +5,7 @@
  */
 
 export { Connection } from './connection.ts'
-export type { ConnectionComponents, HostProtocols, ReadonlyProtocols } from './connection.ts'
+export type { ConnectionComponents, HostProtocols, ReadonlyProtocols } from './connection-components.ts'
 export type { ConnectionConfig, ConnectionInit } from './connection-config.ts'
 export type {
   ClosedOutput, ConnectionOutput, ConnectionReport, HandlerErrorReport, HandlerEventOutput, HandlerTask, HostStreamFailed,
