@@ -110,11 +110,9 @@ class StreamRun<Event> implements EventListenerObject {
     if (status === 'reset' || status === 'aborted') {
       const error: Error | undefined = 'error' in event ? event.error : undefined
       this.fail(error ?? new StreamResetError(`The stream was ${status}`))
-    } else if (status === 'closed') {
+    } else if (status === 'closed' && readableEnded) {
+      this.#signal.abort(new AbortError('The stream has ended'))
       this.#release?.()
-      if (readableEnded) {
-        this.#signal.abort(new AbortError('The stream has ended'))
-      }
     }
   }
 
