@@ -102,7 +102,7 @@ describe('a stream of a behaviour', () => {
 })
 
 describe('code that throws (C25)', () => {
-  const failures: Array<{ name: string, inbound: (stream: NegotiatedStream) => Promise<void> | void }> = [
+  const failures: Array<{ name: string, inbound (): Promise<void> | void }> = [
     { name: 'throws', inbound: () => { throw new Error('at once') } },
     { name: 'rejects later', inbound: async () => { await new Promise((resolve) => setTimeout(resolve, 5)); throw new Error('later') } },
     { name: 'throws undefined', inbound: () => { throw undefined } } // eslint-disable-line @typescript-eslint/only-throw-error -- the case
