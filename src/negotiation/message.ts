@@ -16,6 +16,9 @@ export const HEADER: Uint8Array = encodeFrame('/multistream/1.0.0')
 /** The listener's answer to a name that it does not have. */
 export const REFUSAL: Uint8Array = encodeFrame('na')
 
+/** The dialer's request for the list of names. */
+export const LIST_REQUEST: Uint8Array = encodeFrame('ls')
+
 /** `name` as a frame. */
 export function encodeFrame (name: string): Uint8Array {
   const body = ENCODER.encode(`${name}\n`)
