@@ -141,8 +141,10 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
    * @param isCorrected - whether the host gets the iterator that ends
    */
   giveToHost (isCorrected: boolean): void {
-    this.#phase = 'accepted'
     this.#isOfHost = true
+    if (this.#phase === 'waiting') {
+      this.#phase = 'accepted'
+    }
     if (!isCorrected) {
       Reflect.deleteProperty(this.stream, Symbol.asyncIterator)
     }
