@@ -28,14 +28,15 @@ import type { StreamUpgrade } from './stream-upgrade.ts'
 type Values<Of> = Of[keyof Of]
 type Keys<Of> = keyof Of & string
 type Member<Of, Key extends PropertyKey> = Key extends keyof Of ? Of[Key] : never
-type Returned<Method> = NonNullable<Method> extends (...args: never[]) => infer Result ? Result : never
+// Each is taken apart by member, so that an absent method gives never.
+type Returned<Method> = Method extends (...args: never[]) => infer Result ? Result : never
+type Told<Method> = Method extends (event: infer Event) => void ? Event : never
+type Notified<Output> = Output extends { type: 'notify-behaviour', event: infer Event } ? Event : never
 
 /** What the behaviour may tell this handler. */
-export type FromBehaviourOf<Handler> =
-  NonNullable<Member<Handler, 'onBehaviourEvent'>> extends (event: infer Event) => void ? Event : never
+export type FromBehaviourOf<Handler> = Told<Member<Handler, 'onBehaviourEvent'>>
 /** What this handler tells its behaviour; read from `poll`, so it needs no other declaration. */
-export type ToBehaviourOf<Handler> =
-  Extract<Returned<Member<Handler, 'poll'>>, { type: 'notify-behaviour' }> extends { event: infer Event } ? Event : never
+export type ToBehaviourOf<Handler> = Notified<Returned<Member<Handler, 'poll'>>>
 
 type Keyed<Key extends string, Event> = [Event] extends [never] ? never : { readonly handler: Key, readonly event: Event }
 
