@@ -130,7 +130,7 @@ describe.each(STACKS.filter((stack) => stack.startsWith('memory')))('a connectio
 
 describe.each(STACKS)('an idle connection over %s', (stack) => {
   it('whose streams are still open ends in good order on both sides (S6.6 d)', async () => {
-    const behaviours = () => ({ ping: ping({ intervalMs: 50 }) })
+    const behaviours = () => ({ ping: ping() })
     const [alice, bob] = await Promise.all([swarmNode(stack, { behaviours: behaviours(), idleTimeoutMs: 200 }), swarmNode(stack, { behaviours: behaviours() })])
     const [aliceClosed, bobClosed] = [alice, bob].map((node) => eventOf<CustomEvent<ConnectionClosed>>(node.services.swarm, 'connection:close'))
     await connect(alice, bob)
@@ -178,7 +178,7 @@ describe('the last word of handlers', () => {
   })
 
   it('is cut by the signal of a close that the host begins, which then rejects and leaves nothing open', async () => {
-    const [alice, bob] = await Promise.all([swarmNode(ANY_STACK, { behaviours: { bye: farewell(Infinity) }, closeTimeoutMs: 20_000 }), stockNode(ANY_STACK)])
+    const [alice, bob] = await Promise.all([swarmNode(ANY_STACK, { behaviours: { bye: farewell(Infinity) }, closeTimeoutMs: 3000 }), stockNode(ANY_STACK)])
     const host = await connect(alice, bob)
     const closed = eventOf(alice.services.swarm, 'connection:close')
     await expect(host.close({ signal: AbortSignal.timeout(20) })).rejects.toMatchObject({ name: 'TimeoutError' })
