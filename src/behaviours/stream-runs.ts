@@ -121,7 +121,7 @@ class StreamRun<Event> implements EventListenerObject {
     this.#hasFailed = true
     this.#signal.abort(reason)
     this.#release?.()
-    this.#iterator?.return?.().catch(() => {})
+    void this.#returnIterator()
   }
 
   async #drain (events: AsyncIterable<Event>): Promise<void> {
@@ -136,6 +136,14 @@ class StreamRun<Event> implements EventListenerObject {
       if (this.#hasFailed) {
         return
       }
+    }
+  }
+
+  async #returnIterator (): Promise<void> {
+    try {
+      await this.#iterator?.return?.()
+    } catch {
+      // What it throws on its way out comes after the end, and is no news.
     }
   }
 

@@ -156,6 +156,26 @@ describe('an inbound generator (S4.17)', () => {
     expect(alice.log.at(-1)?.type).toBe('connection-closed')
   })
 
+  it('may fail on its way out, after the end', async () => {
+    const { world, alice, open } = served({
+      async * inbound (_, { signal }) {
+        try {
+          yield 1
+          await new Promise((resolve) => { signal.addEventListener('abort', resolve) })
+          yield 2
+        } finally {
+          await Promise.reject(new Error('broken on the way out'))
+        }
+      }
+    })
+    const stream = await open()
+    await world.advance(50)
+    stream.abort(new Error('gone'))
+    await world.advance(50)
+
+    expect(alice.logOf('handler-error')).toEqual([])
+  })
+
   it('may be any async iterable, without return()', async () => {
     const { world, open, events } = served({
       inbound (stream) {
