@@ -98,6 +98,9 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
 
   /** See {@link StreamPort}. */
   start (): void {
+    if (this.#phase !== 'waiting') {
+      return
+    }
     this.#phase = 'negotiating'
     // What has arrived already follows in a microtask, so never from inside this call.
     this.stream.addEventListener('message', this)
