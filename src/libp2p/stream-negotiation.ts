@@ -1,5 +1,6 @@
 import { PENDING } from '../core/poll.ts'
 import { cancellationError, negotiationError } from './negotiation-errors.ts'
+import { NextTurn } from './next-turn.ts'
 import { hostScheduler } from './scheduler.ts'
 import type { MessageStream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
 import type { Uint8ArrayList } from 'uint8arraylist'
@@ -9,11 +10,13 @@ import type { StreamFailure, StreamPhase } from '../errors.ts'
 import type { NegotiationOutcome } from '../negotiation/outcome.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** A machine of either role, as one that runs it over a stream sees it. */
+/** A machine of either role, as those see it that run it. */
 export interface Negotiation {
   readonly phase: StreamPhase
   readonly tried?: readonly string[]
+  readonly wantsTurn: boolean
   handleData (bytes: Uint8Array): void
+  handleTurn (): void
   handleFin (): void
   handleReset (): void
   handleWriteFailed (): void
@@ -22,49 +25,75 @@ export interface Negotiation {
   pollOutcome (): Poll<NegotiationOutcome<unknown>>
 }
 
+/** What all negotiations share, made when the first one begins: importing this has no effect. */
+interface Loop {
+  readonly scheduler: Scheduler
+  /**
+   * Negotiations that do not listen for the end of their stream yet. Most have their outcome before the event loop turns, as
+   * the proposal came with the stream. An end that comes meanwhile is seen then: streams remember it.
+   */
+  readonly unwatched: NextTurn<StreamNegotiation>
+  /** Negotiations that have read their share of frames for this turn. */
+  readonly paused: NextTurn<StreamNegotiation>
+}
+
+let shared: Loop | undefined
+
+function loop (): Loop {
+  if (shared === undefined) {
+    const scheduler = hostScheduler({ keepProcessAlive: false })
+    shared = {
+      scheduler,
+      unwatched: new NextTurn(negotiation => { negotiation.watch() }, scheduler),
+      paused: new NextTurn(negotiation => { negotiation.listen() }, scheduler)
+    }
+  }
+  return shared
+}
+
 /**
- * Runs `negotiation` over a stream of the host, to the agreed name. Everything else resets the stream, once. No listener is
- * left at the end, and what came behind the negotiation is left to whoever reads next.
+ * Runs `negotiation` over a stream of the host, to the agreed name; anything else resets the stream. At the end no listener
+ * is left, and what came behind the negotiation is in the stream for whoever reads next.
  *
- * @returns rejects with an error by the host's name (S2.39)
+ * @returns rejects with a `MultistreamSelectError`
  */
-export function negotiate (stream: MessageStream, negotiation: Negotiation, signal: AbortSignal | undefined): Promise<string> {
+export function negotiateStream (stream: MessageStream, negotiation: Negotiation, signal: AbortSignal | undefined): Promise<string> {
   return new Promise((resolve, reject) => {
-    new StreamNegotiation(stream, negotiation, signal, resolve, reject).start()
+    new StreamNegotiation(stream, negotiation, signal, { resolve, reject }).start()
   })
 }
 
-/** One negotiation over one stream: the only object made for it, and the listener of all events. */
+interface Settle {
+  resolve (protocol: string): void
+  reject (error: Error): void
+}
+
+/** One negotiation over one stream: the only object made for it, and the one listener of all events. */
 class StreamNegotiation {
   readonly #stream: MessageStream
   readonly #negotiation: Negotiation
   readonly #signal: AbortSignal | undefined
-  readonly #resolve: (protocol: string) => void
-  readonly #reject: (error: Error) => void
+  readonly #settle: Settle
   #startedAt: Instant = 0
   #isWatching = false
-  /** What the stream closed with. */
+  /** What the stream closed with, or what writing to it threw. */
   #cause: unknown
   isDone = false
 
-  constructor (
-    stream: MessageStream, negotiation: Negotiation, signal: AbortSignal | undefined,
-    resolve: (protocol: string) => void, reject: (error: Error) => void
-  ) {
+  constructor (stream: MessageStream, negotiation: Negotiation, signal: AbortSignal | undefined, settle: Settle) {
     this.#stream = stream
     this.#negotiation = negotiation
     this.#signal = signal
-    this.#resolve = resolve
-    this.#reject = reject
+    this.#settle = settle
   }
 
   start (): void {
+    this.#startedAt = loop().unwatched.add(this)
     if (this.#signal?.aborted === true) {
       this.#cancel(this.#signal)
       return
     }
     this.#signal?.addEventListener('abort', this)
-    this.#startedAt = unwatched().add(this)
     this.listen()
     this.#drain()
   }
@@ -74,7 +103,7 @@ class StreamNegotiation {
     this.#stream.addEventListener('message', this)
   }
 
-  /** From now on the end of the stream is heard, and one that has come already is seen. */
+  /** From now on the end of the stream is heard; one that has come already is seen. */
   watch (): void {
     this.#isWatching = true
     this.#stream.addEventListener('end', this)
@@ -96,12 +125,12 @@ class StreamNegotiation {
       this.#cause = event.error
       this.#checkEnd()
     } else if (!isOver(this.#stream)) {
-      // Of a reset the end is told too, but the error follows with `close`.
+      // A reset brings an end too, but `close` follows with the error.
       this.#checkEnd()
     }
   }
 
-  /** The end comes after all bytes, which may still be in the stream's own buffer. */
+  /** The end comes behind all bytes, and they may still be in the stream's own buffer. */
   #checkEnd (): void {
     if (this.#stream.readBufferLength > 0 && !isPaused(this.#stream)) {
       return
@@ -122,11 +151,11 @@ class StreamNegotiation {
     }
     const outcome = this.#negotiation.pollOutcome()
     if (outcome === PENDING) {
-      this.#waitForTurn(this.#negotiation.takeKept())
+      this.#pause(this.#negotiation.takeKept())
     } else if (outcome.type === 'ok') {
       this.#leave()
       this.#giveBack(outcome.rest)
-      this.#resolve(outcome.protocol)
+      this.#settle.resolve(outcome.protocol)
     } else {
       this.#fail(negotiationError(outcome, this.#failure(), this.#cause))
     }
@@ -141,16 +170,16 @@ class StreamNegotiation {
     }
   }
 
-  /** The turn has read its share: the rest waits in the stream, where its end cannot overtake it. */
-  #waitForTurn (kept: Uint8Array | undefined): void {
+  /** The turn has read its share: the rest waits in the stream, which keeps its end behind it. */
+  #pause (kept: Uint8Array | undefined): void {
     if (kept !== undefined) {
       this.#stream.removeEventListener('message', this)
       this.#giveBack(kept)
-      unheard().add(this)
+      loop().paused.add(this)
     }
   }
 
-  /** Puts bytes in front of what the stream delivers next. Inside its event only: at its end it takes nothing back. */
+  /** Puts bytes in front of what the stream delivers next. In its own event only: once it has ended it takes nothing back. */
   #giveBack (bytes: Uint8Array | undefined): void {
     if (bytes !== undefined) {
       this.#stream.unshift(bytes)
@@ -164,7 +193,7 @@ class StreamNegotiation {
   #fail (error: Error): void {
     this.#leave()
     this.#stream.abort(error)
-    this.#reject(error)
+    this.#settle.reject(error)
   }
 
   #leave (): void {
@@ -181,67 +210,20 @@ class StreamNegotiation {
     const { phase, tried = [] } = this.#negotiation
     const { direction } = this.#stream
     const peer = 'remoteAddr' in this.#stream ? this.#stream.remoteAddr : 'unknown'
-    return { phase, tried, direction, peer, connectionId: '', elapsedMs: unwatched().now() - this.#startedAt }
+    return { phase, tried, direction, peer, connectionId: '', elapsedMs: loop().scheduler.now() - this.#startedAt }
   }
-}
-
-/** Calls negotiations in the next macrotask, all of them in one, unless they are done by then. */
-class NextTurn {
-  readonly #scheduler: Scheduler = hostScheduler({ keepProcessAlive: false })
-  readonly #call: (negotiation: StreamNegotiation) => void
-  #waiting: StreamNegotiation[] = []
-  #isScheduled = false
-  #now: Instant = 0
-
-  constructor (call: (negotiation: StreamNegotiation) => void) {
-    this.#call = call
-  }
-
-  /** Returns an instant of this turn of the event loop: the clock is read once for all that wait. */
-  add (negotiation: StreamNegotiation): Instant {
-    if (!this.#isScheduled) {
-      this.#isScheduled = true
-      this.#now = this.#scheduler.now()
-      this.#scheduler.later(() => { this.#run() })
-    }
-    while (this.#waiting.at(-1)?.isDone === true) {
-      this.#waiting.pop()
-    }
-    this.#waiting.push(negotiation)
-    return this.#now
-  }
-
-  now (): Instant {
-    return this.#scheduler.now()
-  }
-
-  #run (): void {
-    this.#isScheduled = false
-    const due = this.#waiting
-    this.#waiting = []
-    for (const negotiation of due) {
-      if (!negotiation.isDone) {
-        this.#call(negotiation)
-      }
-    }
-  }
-}
-
-/** Whether nothing can be sent or received any more, but what the stream has buffered. */
-function isOver ({ status }: MessageStream): boolean {
-  return status === 'closed' || status === 'aborted' || status === 'reset'
-}
-
-/** What a paused stream has buffered is not coming. */
-function isPaused (stream: MessageStream): boolean {
-  return 'readStatus' in stream && stream.readStatus === 'paused'
 }
 
 function bytesOf (data: Uint8Array | Uint8ArrayList): Uint8Array {
   return data instanceof Uint8Array ? data : data.subarray()
 }
 
-let u: NextTurn | undefined
-const unwatched = (): NextTurn => u ??= new NextTurn(n => { n.watch() })
-let h: NextTurn | undefined
-const unheard = (): NextTurn => h ??= new NextTurn(n => { n.listen() })
+/** Whether nothing can come or go any more, but for what the stream has buffered. */
+function isOver ({ status }: MessageStream): boolean {
+  return status === 'closed' || status === 'aborted' || status === 'reset'
+}
+
+/** What a paused stream has buffered does not come. */
+function isPaused (stream: MessageStream): boolean {
+  return 'readStatus' in stream && stream.readStatus === 'paused'
+}

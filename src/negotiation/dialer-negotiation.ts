@@ -75,9 +75,9 @@ export class DialerNegotiation {
    */
   constructor (protocols: readonly string[], limits: NegotiationLimits = DEFAULT_LIMITS, options: DialerOptions = {}) {
     checkLimits(limits)
-    this.#names = [...protocols]
-    this.#name = checkNames(this.#names, limits)
-    this.#opening = openingOf(this.#name)
+    this.#names = protocols.slice()
+    this.#opening = checkNames(this.#names, limits)
+    this.#name = this.#names[0] as string
     this.#isLazy = options.lazy === true && this.#names.length === 1
     this.#isHeld = this.#isLazy
     this.#decoder = new FrameDecoder(limits.maxFrameLength, limits.maxFramesPerTurn)
@@ -115,6 +115,14 @@ export class DialerNegotiation {
       this.#agree()
     }
     this.#read()
+  }
+
+  /**
+   * In place of {@link handleTurn}: gives the kept input up, to be fed again in another turn in front of everything else.
+   * For streams that take bytes back and so keep their end behind them. Undefined when none was kept.
+   */
+  takeKept (): Uint8Array | undefined {
+    return this.wantsTurn ? this.#decoder.takeKept() : undefined
   }
 
   /** Another turn began: reads on, if {@link wantsTurn}. */
@@ -238,20 +246,22 @@ export class DialerNegotiation {
   }
 }
 
-/** Checks all names before any byte is sent (S2.18); returns the first one. */
-function checkNames (names: readonly string[], { maxFrameLength, maxRounds }: NegotiationLimits): string {
-  const [first] = names
-  if (first === undefined) {
-    throw new TypeError('Cannot negotiate: there must be at least one protocol, received none')
-  }
+/** Checks all names before any byte is sent (S2.18); returns the opening with the first one. */
+function checkNames (names: readonly string[], { maxFrameLength, maxRounds }: NegotiationLimits): Uint8Array {
   if (names.length > maxRounds) {
     throw new RangeError(`Cannot negotiate: there must be at most ${maxRounds} protocols, received ${names.length}`)
   }
   const longestOpening = HEADER.length + prefixSize(maxFrameLength) + maxFrameLength
+  let first: Uint8Array | undefined
   for (const name of names) {
-    if (openingOf(name).length > longestOpening) {
+    const opening = openingOf(name)
+    if (opening.length > longestOpening) {
       streamProtocol(name, maxFrameLength - 1)
     }
+    first ??= opening
+  }
+  if (first === undefined) {
+    throw new TypeError('Cannot negotiate: there must be at least one protocol, received none')
   }
   return first
 }

@@ -92,6 +92,14 @@ export class FrameDecoder {
     this.#framesInTurn = 0
   }
 
+  /** Gives up what was kept, in memory of its own; undefined when nothing was. */
+  takeKept (): Uint8Array | undefined {
+    const { rest } = this
+    this.#chunk = NOTHING
+    this.#at = 0
+    return rest
+  }
+
   /** Goes on with what was kept. */
   startTurn (): void {
     this.#framesInTurn = 0

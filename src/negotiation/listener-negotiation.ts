@@ -114,6 +114,14 @@ export class ListenerNegotiation<Entry extends ProtocolEntry = ProtocolEntry> {
     this.#read()
   }
 
+  /**
+   * In place of {@link handleTurn}: gives the kept input up, to be fed again in another turn in front of everything else.
+   * For streams that take bytes back and so keep their end behind them. Undefined when none was kept.
+   */
+  takeKept (): Uint8Array | undefined {
+    return this.wantsTurn ? this.#decoder.takeKept() : undefined
+  }
+
   /** Another turn began: reads on, if {@link wantsTurn}. */
   handleTurn (): void {
     this.#decoder.startTurn()
