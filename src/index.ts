@@ -29,10 +29,10 @@ export type { BehaviourEvent, BehaviourOf, Commands, ComposedBehaviour, EventOf,
 export type { NegotiatedStream } from './behaviour/negotiated-stream.ts'
 export type { AnyBehaviour, BehaviourSource, Behaviours, EstablishedConnection, NetworkBehaviour } from './behaviour/network-behaviour.ts'
 export type { SwarmComponents } from './behaviour/swarm-components.ts'
-export type { CloseConnection, EmitEvent, NotifyHandler, ToSwarm } from './behaviour/to-swarm.ts'
+export type { BehaviourFault, CloseConnection, EmitEvent, NotifyHandler, ToSwarm } from './behaviour/to-swarm.ts'
 
 export { protocolBehaviour } from './behaviours/protocol-behaviour.ts'
-export type { OpenOptions, Opener, ProtocolBehaviourInit } from './behaviours/protocol-behaviour.ts'
+export type { OpenOptions, Opener, ProtocolBehaviourInit, ShortBehaviour } from './behaviours/protocol-behaviour.ts'
 export { protocolHandler } from './behaviours/protocol-handler.ts'
 export type { OpenStream, ProtocolHandlerInit, ProtocolInit } from './behaviours/protocol-handler.ts'
 export type { HandlerContext, StreamCallback, StreamContext } from './behaviours/stream-callback.ts'

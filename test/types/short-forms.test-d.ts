@@ -73,6 +73,24 @@ describe('protocolBehaviour', () => {
     expectTypeOf<Extract<Event, { behaviour: 'ping' }>['event']>().toEqualTypeOf<PingEvent>()
   })
 
+  it('infers the same where it is written, in a composition or in a node', () => {
+    const composed = composeBehaviours({
+      chat: protocolBehaviour({
+        protocols: '/chat/1.0.0',
+        async * inbound (stream) {
+          for await (const text of linesOf(stream)) {
+            yield { type: 'message', text }
+          }
+        },
+        commands: ({ open }) => ({ open })
+      }),
+      client: protocolBehaviour({ protocols: '/client/1.0.0' })
+    })
+    expectTypeOf<EventOf<typeof composed>['behaviour']>().toEqualTypeOf<'chat'>()
+    expectTypeOf<EventOf<typeof composed>['event']>().toEqualTypeOf<{ readonly type: 'message', readonly text: string }>()
+    expectTypeOf<keyof Commands<typeof composed>['chat']>().toEqualTypeOf<'open'>()
+  })
+
   it('is a behaviour', () => {
     expectTypeOf<ReturnType<typeof chat>>().toExtend<NetworkBehaviour<{ readonly type: 'message', readonly text: string }, unknown, unknown>>()
   })
@@ -110,6 +128,15 @@ describe('protocolHandler', () => {
 })
 
 describe('composeHandlers', () => {
+  it('infers from handlers that are written in place', () => {
+    const composed = composeHandlers({
+      yielding: protocolHandler({ protocols: '/x', async * inbound () { yield 1 } }),
+      silent: protocolHandler({ protocols: '/y' })
+    })
+    type Outgoing = Extract<ReturnType<NonNullable<typeof composed.poll>>, { type: 'notify-behaviour' }>['event']
+    expectTypeOf<Outgoing>().toEqualTypeOf<{ readonly handler: 'yielding', readonly event: 1 }>()
+  })
+
   it('keys events in both directions', () => {
     class Talker implements ConnectionHandler<'speak', 'spoke'> {
       listenProtocols (): readonly string[] { return [] }
