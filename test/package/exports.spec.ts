@@ -21,7 +21,7 @@ const published: Record<string, Names> = {
       'negotiated', 'protocolBehaviour', 'protocolHandler', 'swarm', 'withSwarm'
     ],
     types: [
-      'AnyBehaviour', 'AnyHandler', 'BehaviourEvent', 'BehaviourOf', 'BehaviourSource', 'Behaviours', 'CallOptions',
+      'AnyBehaviour', 'AnyHandler', 'BehaviourEvent', 'BehaviourFault', 'BehaviourOf', 'BehaviourSource', 'Behaviours', 'CallOptions',
       'ChangeCallback', 'CloseConnection', 'CloseReason', 'Commands', 'ComposedBehaviour', 'ComposedHandler',
       'ConnectionClosed', 'ConnectionEstablished', 'ConnectionEvent', 'ConnectionHandler', 'ConnectionId',
       'ConnectionInit', 'ConnectionOrigin', 'Direction', 'EmitEvent', 'EstablishedConnection', 'EventOf',
@@ -30,7 +30,7 @@ const published: Record<string, Names> = {
       'ListenAddressChange', 'NegotiatedStream', 'NetworkBehaviour', 'NotifyHandler', 'OpenOptions', 'OpenStream',
       'Opener', 'OutboundStreamRequest', 'PeerProtocolsChange', 'Poll', 'PollContext', 'ProtocolBehaviourInit',
       'ProtocolFilter', 'ProtocolHandlerInit', 'ProtocolInit', 'ProtocolList', 'ProtocolListing', 'ProtocolSupport',
-      'ProtocolsChange', 'ProtocolsView', 'SignalOptions', 'StreamCallback', 'StreamContext', 'StreamFailure',
+      'ProtocolsChange', 'ProtocolsView', 'ShortBehaviour', 'SignalOptions', 'StreamCallback', 'StreamContext', 'StreamFailure',
       'StreamPhase', 'StreamUpgrade', 'StreamUpgradeErrorKind', 'Subscription', 'Swarm', 'SwarmComponents',
       'SwarmConnection', 'SwarmEvents', 'SwarmInit', 'SwarmLimits', 'SwarmProtocols', 'ToSwarm', 'WithSwarmOptions'
     ]
