@@ -34,7 +34,7 @@ function driven ({ turnBudgetMs = 5 } = {}) {
   const events: string[] = []
   const errors: unknown[] = []
   let idle = 0
-  const on: { event?: (event: string) => void } = {}
+  const on: { event: ((event: string) => void) | undefined } = { event: undefined }
   const driver = new SwarmDriver<DrainedConnection>({
     root,
     scheduler,
