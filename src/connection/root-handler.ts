@@ -102,8 +102,9 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
   refresh (): void {
     this.isStale = false
     this.#call('listenProtocols', () => {
-      this.#listing = this.#handler.listenProtocols()
-      this.#link.follow(this.#listing)
+      const listing = this.#handler.listenProtocols()
+      this.#link.follow(listing)
+      this.#listing = listing
     })
     this.isKeepAlive = this.#call('keepAlive', () => this.#handler.keepAlive?.() === true) ?? false
   }

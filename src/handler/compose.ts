@@ -391,13 +391,10 @@ class Composition implements RoutedHandler, PartOwner {
     for (const part of this.#parts.values()) {
       const { names: listing } = part
       for (const name of listing) {
-        const owner = owners.get(name)
-        if (owner === undefined) {
+        // A second mention tells the connection that the name is shadowed.
+        names.push(name)
+        if (!owners.has(name)) {
           owners.set(name, { part, listing })
-        }
-        // A second mention tells the connection that the name is shadowed; that a part repeats itself means nothing.
-        if (owner?.part !== part) {
-          names.push(name)
         }
       }
     }
