@@ -2,6 +2,7 @@ import { NEVER, addDuration, earliest } from '../core/instant.ts'
 import { ConnectionClosedError } from '../errors.ts'
 import { Closing } from './closing.ts'
 import { BUSY, nextActivity } from './shutdown.ts'
+import type { CloseReason } from '../core/close-reason.ts'
 import type { Instant } from '../core/instant.ts'
 import type { ConnectionConfig } from './connection-config.ts'
 import type { ConnectionStreams } from './connection-streams.ts'
@@ -9,7 +10,7 @@ import type { Inbox } from './inbox.ts'
 import type { MuxerPort } from './muxer-port.ts'
 import type { Outlet } from './outlet.ts'
 import type { RootHandler } from './root-handler.ts'
-import type { CloseReason, ConnectionStatus } from './shutdown.ts'
+import type { ConnectionStatus } from './shutdown.ts'
 
 /** What begins and ends with a connection. */
 export interface LifecycleParts<Stream, FromBehaviour, ToBehaviour> {
