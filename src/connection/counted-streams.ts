@@ -54,13 +54,15 @@ export class CountedStreams<Stream> {
     }
   }
 
-  /** This side closed the stream: it is no longer counted, and the peer has a limited time to end its side. Returns when that ends. */
+  /**
+   * This side closed the stream: the peer has a limited time to end its own. The host's `close` ends one direction only, so
+   * the stream counts until then. Returns when that time ends.
+   */
   closing (port: StreamPort<Stream>, now: Instant): Instant {
     const entry = this.#entries.get(port)
     if (entry === undefined || entry.resetAt !== NEVER) {
       return NEVER
     }
-    this.ignore(port)
     entry.resetAt = addDuration(now, this.#closeTimeoutMs)
     return entry.resetAt
   }
@@ -71,11 +73,16 @@ export class CountedStreams<Stream> {
     return this.#entries.delete(port)
   }
 
-  /** Takes out the streams whose peer did not end them in time. */
+  /** Takes out the streams whose peer did not end them in time, but for those that wait for an answer of the peer. */
   expire (now: Instant): Array<StreamPort<Stream>> {
     const expired: Array<StreamPort<Stream>> = []
-    for (const [port, { resetAt }] of this.#entries) {
-      if (resetAt <= now) {
+    for (const [port, entry] of this.#entries) {
+      if (entry.resetAt > now) {
+        continue
+      }
+      if (port.isRead === true) {
+        entry.resetAt = NEVER
+      } else {
         expired.push(port)
       }
     }

@@ -185,7 +185,7 @@ describe('Connection: keep-alive', () => {
       test.connection.handleStreamClosing(stream, test.clock.now)
       test.drive()
     }
-    expect([...test.connection.streams]).toEqual([])
+    expect([...test.connection.streams]).toEqual([stuck, closed])
     test.advance(300)
     test.connection.handleStreamClosing(stuck, test.clock.now)
     closeStream(test, closed)
@@ -194,6 +194,17 @@ describe('Connection: keep-alive', () => {
     test.advance(1)
     expect(stuck.resets).toMatchObject([{ name: 'ConnectionClosedError' }])
     expect(closed.resets).toEqual([])
+    expect([...test.connection.streams]).toEqual([])
+    expect(test.connection.pollTimeout()).toBe(Infinity)
+  })
+
+  it('that was closed here and is read by then waits for the answer of the peer, however long that takes', () => {
+    const { test } = setup({ idleTimeoutMs: Infinity, streamCloseTimeoutMs: 500 })
+    const asking = Object.assign(inbound(test), { isRead: true })
+    test.connection.handleStreamClosing(asking, test.clock.now)
+    test.advance(100_000)
+    expect(asking.resets).toEqual([])
+    expect([...test.connection.streams]).toEqual([asking])
     expect(test.connection.pollTimeout()).toBe(Infinity)
   })
 
