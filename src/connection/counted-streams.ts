@@ -12,8 +12,8 @@ interface Entry {
 /** Names of the host's services that it opens by itself: if they counted, no connection would ever be idle (HOST.md 13). */
 const HOUSEKEEPING = /^\/[^/]+\/(?:id|id\/push|ping)\/1\.0\.0$/
 
-/** Whether streams of this host protocol hold the connection open (S6.3). */
-export function isCountedHostProtocol (protocol: string): boolean {
+/** Whether streams of this protocol hold the connection open when the host has them, and requests for them always (S6.3). */
+export function isCountedProtocol (protocol: string): boolean {
   return !HOUSEKEEPING.test(protocol)
 }
 
@@ -22,9 +22,25 @@ export class CountedStreams<Stream> {
   readonly #entries: Map<StreamPort<Stream>, Entry> = new Map()
   readonly #closeTimeoutMs: number
   #counted = 0
+  #hasHeld = false
 
   constructor (closeTimeoutMs: number) {
     this.#closeTimeoutMs = closeTimeoutMs
+  }
+
+  /**
+   * Whether anything that holds the connection open was there since the last call. What does not, such as a negotiation
+   * that came to nothing or a ping, must not begin the idle time anew.
+   */
+  takeHeld (): boolean {
+    const hasHeld = this.#hasHeld || this.#counted > 0
+    this.#hasHeld = false
+    return hasHeld
+  }
+
+  /** A request for a stream that will be counted. */
+  held (): void {
+    this.#hasHeld = true
   }
 
   /** Streams that hold the connection open. */
@@ -69,6 +85,7 @@ export class CountedStreams<Stream> {
 
   /** Both directions are closed, or the stream was reset; false if it was not here. */
   remove (port: StreamPort<Stream>): boolean {
+    this.#hasHeld ||= this.#entries.get(port)?.isCounted === true
     this.ignore(port)
     return this.#entries.delete(port)
   }
