@@ -8,8 +8,11 @@ import type { Subscription } from './subscription.ts'
 /** Which events a subscriber wants: those that have one of these keys in each dimension that is named; no keys, no events. */
 export type Filter<Dimension extends string> = { readonly [Name in Dimension]?: Key | readonly Key[] | undefined }
 
-/** What an event is about: its key or keys in each dimension. */
-export type Topic<Dimension extends string> = { readonly [Name in Dimension]: Key | readonly Key[] }
+/**
+ * What an event is about: its key or keys in each dimension. With undefined it has none there, and concerns those who do not
+ * name that dimension.
+ */
+export type Topic<Dimension extends string> = { readonly [Name in Dimension]: Key | readonly Key[] | undefined }
 
 /**
  * Tells those of an event whom it concerns, found by index: an event costs its matches, and those whom it does not concern

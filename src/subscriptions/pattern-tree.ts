@@ -7,8 +7,8 @@ export type Key = string | number
 /** What is asked for in each dimension: one key, any of several, or undefined for all there are. */
 export type Pattern = ReadonlyArray<Key | readonly Key[] | undefined>
 
-/** Where something lies in each dimension: at one key, or at several. */
-export type Place = ReadonlyArray<Key | readonly Key[]>
+/** Where something lies in each dimension: at one key, at several, or, with undefined, at none. */
+export type Place = ReadonlyArray<Key | readonly Key[] | undefined>
 
 /**
  * Items by pattern, found by place. The time of a search depends on the keys of the place and on the kinds of pattern that are
@@ -17,7 +17,7 @@ export type Place = ReadonlyArray<Key | readonly Key[]>
  * One level per dimension; a node leads on by key, and to what asks for all keys.
  */
 export class PatternTree<Item> {
-  readonly #root = new Node<Item>()
+  readonly #root = new Branch<Item>()
 
   /** Puts `item` in; once, if it is in under this pattern already. */
   add (pattern: Pattern, item: Item): void {
@@ -37,54 +37,51 @@ export class PatternTree<Item> {
   }
 }
 
-/** A level of the tree, or a group of items below the last one. */
-class Node<Item> {
+interface Node<Item> {
+  add (pattern: Pattern, level: number, item: Item): void
+  /** Returns whether nothing is left. */
+  delete (pattern: Pattern, level: number, item: Item): boolean
+  find (place: Place, level: number, found: Array<AdaptiveSet<Item>>): void
+}
+
+/** One dimension. */
+class Branch<Item> implements Node<Item> {
   #any: Node<Item> | undefined
   #byKey: ChurnMap<Key, Node<Item>> | undefined
-  #items: AdaptiveSet<Item> | undefined
 
   add (pattern: Pattern, level: number, item: Item): void {
-    if (level === pattern.length) {
-      this.#items ??= new AdaptiveSet()
-      this.#items.add(item)
-      return
-    }
     const keys = pattern[level]
+    const isLast = level + 1 >= pattern.length
     if (keys === undefined) {
-      this.#any ??= new Node()
+      this.#any ??= nodeAfter(isLast)
       this.#any.add(pattern, level + 1, item)
       return
     }
+    this.#byKey ??= new ChurnMap()
     for (const key of listOf(keys)) {
-      this.#nodeAt(key).add(pattern, level + 1, item)
+      const node = this.#byKey.get(key) ?? nodeAfter(isLast)
+      this.#byKey.set(key, node)
+      node.add(pattern, level + 1, item)
     }
   }
 
-  /** Returns whether nothing is left below. */
   delete (pattern: Pattern, level: number, item: Item): boolean {
-    if (level === pattern.length) {
-      this.#items?.delete(item)
-      return this.#items?.size === 0
-    }
     const keys = pattern[level]
-    if (keys === undefined) {
-      if (this.#any?.delete(pattern, level + 1, item) === true) {
-        this.#any = undefined
-      }
-    } else {
-      for (const key of listOf(keys)) {
-        if (this.#byKey?.get(key)?.delete(pattern, level + 1, item) === true) {
-          this.#byKey.delete(key)
-        }
+    if (keys === undefined && this.#any?.delete(pattern, level + 1, item) === true) {
+      this.#any = undefined
+    }
+    for (const key of listOf(keys)) {
+      if (this.#byKey?.get(key)?.delete(pattern, level + 1, item) === true) {
+        this.#byKey.delete(key)
       }
     }
-    return this.#any === undefined && (this.#byKey === undefined || this.#byKey.size === 0)
+    if (this.#byKey?.size === 0) {
+      this.#byKey = undefined
+    }
+    return this.#any === undefined && this.#byKey === undefined
   }
 
   find (place: Place, level: number, found: Array<AdaptiveSet<Item>>): void {
-    if (this.#items !== undefined) {
-      found.push(this.#items)
-    }
     this.#any?.find(place, level + 1, found)
     if (this.#byKey !== undefined) {
       for (const key of listOf(place[level])) {
@@ -92,18 +89,30 @@ class Node<Item> {
       }
     }
   }
+}
 
-  #nodeAt (key: Key): Node<Item> {
-    this.#byKey ??= new ChurnMap()
-    let node = this.#byKey.get(key)
-    if (node === undefined) {
-      node = new Node()
-      this.#byKey.set(key, node)
-    }
-    return node
+/** Those who have their pattern in common, behind the last dimension. */
+class Group<Item> implements Node<Item> {
+  readonly #items = new AdaptiveSet<Item>()
+
+  add (_pattern: Pattern, _level: number, item: Item): void {
+    this.#items.add(item)
+  }
+
+  delete (_pattern: Pattern, _level: number, item: Item): boolean {
+    this.#items.delete(item)
+    return this.#items.size === 0
+  }
+
+  find (_place: Place, _level: number, found: Array<AdaptiveSet<Item>>): void {
+    found.push(this.#items)
   }
 }
 
-function listOf (keys: Key | readonly Key[] | undefined): readonly Key[] {
+function nodeAfter<Item> (isLast: boolean): Node<Item> {
+  return isLast ? new Group() : new Branch()
+}
+
+function listOf (keys: Pattern[number]): readonly Key[] {
   return keys === undefined ? [] : typeof keys === 'object' ? keys : [keys]
 }

@@ -76,6 +76,15 @@ describe('CompositeSubscription', () => {
       expect(child).toHaveBeenCalledOnce()
     })
 
+    it('leaves it for good when it ends by itself, although it was added twice', () => {
+      const container = new CompositeSubscription()
+      const child = subscription(() => {})
+      container.add(child)
+      container.add(child)
+      child.unsubscribe()
+      expect(container.size).toBe(0)
+    })
+
     it('disposes it once after add, detach, add', () => {
       const container = new CompositeSubscription()
       const child = vi.fn()

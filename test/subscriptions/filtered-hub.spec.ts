@@ -70,6 +70,26 @@ describe('FilteredHub', () => {
     expect(heard).toEqual([1, 2].flatMap(() => ['by both protocols', 'general', 'by peer', 'by protocol', 'general again']))
   })
 
+  it('an event that has nothing in a dimension concerns those who do not name it', () => {
+    const hub = hubThatMustNotFail()
+    const [general, byPeer, byProtocol] = [vi.fn(), vi.fn(), vi.fn()] as const
+    hub.subscribe({}, general)
+    hub.subscribe({ peer: 'p1' }, byPeer)
+    hub.subscribe({ protocol: '/a' }, byProtocol)
+    hub.publish({ ...TOPIC, protocol: undefined }, 'event')
+    expect([general, byPeer, byProtocol].map(callback => callback.mock.calls.length)).toEqual([1, 1, 0])
+  })
+
+  it('without dimensions it tells all', () => {
+    const hub = new FilteredHub<string, never>([], (cause) => { throw cause })
+    const callback = vi.fn()
+    const subscription = hub.subscribe({}, callback)
+    hub.publish({}, 'event')
+    subscription.unsubscribe()
+    hub.publish({}, 'event')
+    expect(callback).toHaveBeenCalledOnce()
+  })
+
   it('does not see what becomes of a filter later', () => {
     const hub = hubThatMustNotFail()
     const callback = vi.fn()
