@@ -24,7 +24,7 @@ export type Outcomes<Members extends Iterable<unknown>> = Members extends readon
  */
 export function gather<Members extends Iterable<unknown> | []> (members: Members): Gathered<Members> | Promise<Gathered<Members>>
 export function gather (members: Iterable<unknown>): unknown[] | Promise<unknown[]> {
-  const { values, promises, places } = sortMembers(members)
+  const { values, promises, places } = sortMembers(members, false)
   if (promises.length === 0) {
     return values
   }
@@ -39,7 +39,7 @@ export function gather (members: Iterable<unknown>): unknown[] | Promise<unknown
  */
 export function gatherOutcomes<Members extends Iterable<unknown> | []> (members: Members): Outcomes<Members> | Promise<Outcomes<Members>>
 export function gatherOutcomes (members: Iterable<unknown>): unknown {
-  const { values, promises, places } = sortMembers(members)
+  const { values, promises, places } = sortMembers(members, true)
   if (promises.length === 0) {
     return values.map(fulfilled)
   }
@@ -53,7 +53,7 @@ export function gatherOutcomes (members: Iterable<unknown>): unknown {
  * @throws what the iterable throws
  */
 export function gatherSuccess (members: Iterable<unknown>): Promise<void> | undefined {
-  const { promises } = sortMembers(members)
+  const { promises } = sortMembers(members, false)
   return promises.length === 0 ? undefined : Promise.all(promises).then(nothing)
 }
 
@@ -63,12 +63,12 @@ export function gatherSuccess (members: Iterable<unknown>): Promise<void> | unde
  * @throws what the iterable throws
  */
 export function gatherEnd (members: Iterable<unknown>): Promise<void> | undefined {
-  const { promises } = sortMembers(members)
+  const { promises } = sortMembers(members, true)
   return promises.length === 0 ? undefined : Promise.all(promises).then(nothing, () => outcomesInTurn(promises).then(nothing))
 }
 
 /** After a failure. Each is awaited although one after the other: `Promise.all` has them handled already. */
-async function outcomesInTurn (promises: ReadonlyArray<Promise<unknown>>): Promise<Array<PromiseSettledResult<unknown>>> {
+async function outcomesInTurn (promises: readonly unknown[]): Promise<Array<PromiseSettledResult<unknown>>> {
   const outcomes: Array<PromiseSettledResult<unknown>> = []
   for (const promise of promises) {
     try {

@@ -73,7 +73,7 @@ export class CompositeSubscription extends SubscriptionBase implements Subscript
     }
     if (this.closed) {
       endChild(child)
-    } else if (!(child instanceof SubscriptionBase)) {
+    } else if (!isOurs(child)) {
       this.#children.add(child)
     } else if (!child.closed && this.#children.add(child)) {
       child.join(this)
@@ -101,7 +101,7 @@ export class CompositeSubscription extends SubscriptionBase implements Subscript
    */
   detach (child: Child): boolean {
     const isHeld = this.#children.delete(child)
-    if (isHeld && child instanceof SubscriptionBase) {
+    if (isHeld && isOurs(child)) {
       child.leave(this)
     }
     return isHeld
@@ -162,6 +162,11 @@ export class CompositeSubscription extends SubscriptionBase implements Subscript
     }
     this.#ending = undefined
   }
+}
+
+/** Functions first: to look through their prototypes would take longer than all else that is done with them. */
+function isOurs (child: Child): child is SubscriptionBase {
+  return typeof child !== 'function' && child instanceof SubscriptionBase
 }
 
 function end (child: Child, errors: unknown[]): void {

@@ -167,7 +167,8 @@ describe('results (S8.17)', () => {
       [yielding<unknown>(1, thenable('foreign'), promise), [1, 'foreign', 'twice']],
       // eslint-disable-next-line no-sparse-arrays
       [[, 1], [undefined, 1]],
-      [[thenable(thenable('nested'))], ['nested']]
+      [[thenable(thenable('nested'))], ['nested']],
+      [[promise, 1, undefined, thenable('foreign'), promise], ['twice', 1, undefined, 'foreign', 'twice']]
     ] as Array<[Iterable<unknown>, unknown[]]>) {
       const result: unknown = await (form(members))
       expect(result).toEqual(resultOf(name, values))

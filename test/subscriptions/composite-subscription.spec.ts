@@ -314,7 +314,7 @@ describe('CompositeSubscription', () => {
 
   describe('thresholds', () => {
     it.each([
-      [{ setAbove: 0, arrayBelow: 0 }], [{ setAbove: Infinity }], [{ setAbove: 4, arrayBelow: 4 }], [{ setAbove: 6 }], [{ arrayBelow: 0 }],
+      [{ setAbove: 0 }], [{ setAbove: 1 }], [{ setAbove: Infinity }], [{ setAbove: 4, arrayBelow: 4 }], [{ setAbove: 6 }], [{ arrayBelow: 0 }],
       [{ setAbove: undefined }]
     ])('with %j the container behaves as any other (S8.16)', (init) => {
       const container = new CompositeSubscription(init as { setAbove?: number })
