@@ -54,30 +54,32 @@ export class EventHub<Event> {
    * one.
    */
   publish (event: Event): void {
+    const callbacks = this.#callbacks
+    const end = callbacks.length
     this.#depth++
-    try {
-      this.#tell(event)
-    } finally {
-      this.#depth--
+    for (let at = 0; at < end; at++) {
+      const callback = callbacks[at]
+      if (callback !== undefined) {
+        try {
+          callback(event)
+        } catch (cause) {
+          this.#report(cause)
+        }
+      }
+    }
+    this.#depth--
+    if (callbacks.length > this.#size) {
       this.#tidy()
     }
   }
 
-  #tell (event: Event): void {
-    const callbacks = this.#callbacks
-    const end = callbacks.length
-    let at = 0
-    while (at < end) {
-      try {
-        while (at < end) {
-          const callback = callbacks[at++]
-          if (callback !== undefined) {
-            callback(event)
-          }
-        }
-      } catch (cause) {
-        this.#onError(cause)
-      }
+  /** Here and not around the loop, where it would cost half of what a dispatch to one does. */
+  #report (cause: unknown): void {
+    try {
+      this.#onError(cause)
+    } catch (error) {
+      this.#depth--
+      throw error
     }
   }
 
@@ -90,7 +92,7 @@ export class EventHub<Event> {
   /** Takes the holes at the end away; closes the others when there are many. */
   #tidy (): void {
     const callbacks = this.#callbacks
-    if (this.#depth > 0 || callbacks.length === this.#size) {
+    if (this.#depth > 0) {
       return
     }
     let end = callbacks.length
