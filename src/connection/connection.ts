@@ -225,7 +225,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     if (!this.#lifecycle.isOpen || !this.#inbox.push(event)) {
       return false
     }
-    this.#turn.wake()
+    this.#turn.wakeForCommand()
     return true
   }
 
@@ -240,33 +240,33 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     }
     this.#outlet.now = now
     this.#streams.outbound.requestForHost(request)
-    this.#turn.wake()
+    this.#turn.wakeForCommand()
   }
 
   /** Ends the requests of the host with this token that have no outcome yet; their outcome is of kind `aborted`. */
   cancelHostStream (token: unknown): void {
     this.#streams.outbound.cancelForHost(token)
-    this.#turn.wake()
+    this.#turn.wakeForCommand()
   }
 
   /** Takes a stream out of what holds the connection open; idempotent. */
   ignoreForKeepAlive (port: StreamPort<Stream>): void {
     this.#streams.counted.ignore(port)
-    this.#turn.wake()
+    this.#turn.wakeForCommand()
   }
 
   /** Closes gracefully, after the behaviour events that are queued already (S6.6). */
   close (): void {
     if (this.#lifecycle.isOpen) {
       this.#inbox.close()
-      this.#turn.wake()
+      this.#turn.wakeForCommand()
     }
   }
 
   /** Closes at once, without flushing (S6.7). */
   abort (error: Error): void {
     this.#outlet.abrupt ??= { reason: 'aborted', error }
-    this.#turn.wake()
+    this.#turn.wakeForCommand()
   }
 
   // ---------------------------------------------------------------------------------------------------- output
@@ -373,12 +373,12 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   }
 
   #endTurn (): void {
-    this.#turn.end()
     this.#outputs.endTurn()
     const areStreamsLater = this.#streams.endTurn()
     if (this.#root.endTurn() || areStreamsLater) {
-      this.#turn.wake()
+      this.#turn.continueLater()
     }
+    this.#turn.end()
   }
 
   /** The last output is on its way: nothing wakes this connection any more. */

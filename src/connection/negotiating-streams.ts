@@ -163,11 +163,13 @@ export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
 
   /** Whether any stream is to go on in another turn. */
   endTurn (): boolean {
+    let isAny = false
     for (let stream = this.#later.shift(); stream !== undefined; stream = this.#later.shift()) {
       stream.isLater = false
+      isAny ||= this.#streams.get(stream.port) === stream
       this.woke(stream)
     }
-    return this.#woken.size > 0
+    return isAny
   }
 
   /** Takes the next stream that can go on. */

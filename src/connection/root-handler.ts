@@ -49,7 +49,8 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
 
   /** How long inbound streams may take at least, in milliseconds (S4.5). */
   get inboundTimeoutMs (): number {
-    return this.#handler.inboundTimeoutMs ?? 0
+    const timeoutMs = this.#call('inboundTimeoutMs', () => this.#handler.inboundTimeoutMs) ?? 0
+    return timeoutMs > 0 ? timeoutMs : 0
   }
 
   /** What it listed when it was read last. */
@@ -101,8 +102,9 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
   refresh (): void {
     this.isStale = false
     this.#call('listenProtocols', () => {
-      this.#listing = this.#handler.listenProtocols()
-      this.#link.follow(this.#listing)
+      const listing = this.#handler.listenProtocols()
+      this.#link.follow(listing)
+      this.#listing = listing
     })
     this.isKeepAlive = this.#call('keepAlive', () => this.#handler.keepAlive?.() === true) ?? false
   }

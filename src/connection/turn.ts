@@ -8,13 +8,15 @@ import type { Waker } from '../core/poll.ts'
  *     └───────PENDING───────┘
  * ```
  * When a connection is polled, and asking for it: once per turn at most, and not at all in a turn, as its loop comes by
- * everything before it ends.
+ * everything before it ends. Only what a command leaves behind while a poll is running may lie behind the loop already.
  */
 export class Turn implements Waker {
   readonly #owner: Waker
   #isPolling = false
   #isRunning = false
   #isAsked = false
+  /** Somebody wants another turn after this one. */
+  #isContinued = false
   #isOver = false
 
   /**
@@ -36,10 +38,19 @@ export class Turn implements Waker {
     this.#isPolling = false
   }
 
-  /** The answer is PENDING. */
+  /** The answer is PENDING, so the turn is over, and another one is asked for if there is reason to. */
   end (): void {
     this.#isRunning = false
     this.#isAsked = false
+    if (this.#isContinued) {
+      this.#isContinued = false
+      this.wake()
+    }
+  }
+
+  /** Asks for a turn after this one. */
+  continueLater (): void {
+    this.#isContinued = true
   }
 
   /** @throws InvalidStateError inside a poll: what calls in from there is a mistake of the driver (S1.3) */
@@ -55,6 +66,12 @@ export class Turn implements Waker {
       this.#isAsked = true
       this.#owner.wake()
     }
+  }
+
+  /** Asks for a turn for a command, which may come from inside a poll. */
+  wakeForCommand (): void {
+    this.#isContinued ||= this.#isPolling
+    this.wake()
   }
 
   /** The connection has closed: nothing asks for a turn any more. */

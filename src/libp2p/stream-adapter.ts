@@ -98,6 +98,9 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
 
   /** See {@link StreamPort}. */
   start (): void {
+    if (this.#phase !== 'waiting') {
+      return
+    }
     this.#phase = 'negotiating'
     // What has arrived already follows in a microtask, so never from inside this call.
     this.stream.addEventListener('message', this)
@@ -116,6 +119,11 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
     this.#phase = 'accepted'
     this.stream.removeEventListener('message', this)
     this.stream.protocol = protocol
+  }
+
+  /** See {@link StreamPort}. */
+  get isRead (): boolean {
+    return this.stream.listenerCount('message') > 0
   }
 
   /** See {@link StreamPort}. */
@@ -141,8 +149,10 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
    * @param isCorrected - whether the host gets the iterator that ends
    */
   giveToHost (isCorrected: boolean): void {
-    this.#phase = 'accepted'
     this.#isOfHost = true
+    if (this.#phase === 'waiting') {
+      this.#phase = 'accepted'
+    }
     if (!isCorrected) {
       Reflect.deleteProperty(this.stream, Symbol.asyncIterator)
     }
@@ -192,7 +202,7 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
   #tellClosing (): void {
     if (this.#sink.isBusy) {
       this.#sink.whenIdle(() => { this.#tellClosing() })
-    } else if (this.#phase === 'accepted' && !this.#isOfHost && this.stream.listenerCount('message') === 0) {
+    } else if (this.#phase === 'accepted' && !this.#isOfHost && !this.isRead) {
       this.#sink.streamClosing(this)
     }
   }
