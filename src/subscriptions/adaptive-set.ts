@@ -32,7 +32,7 @@ export const DEFAULT_THRESHOLDS: SetThresholds = Object.freeze({ setAbove: 16, a
  * @throws TypeError for an unknown option, or one that is no number
  * @throws RangeError for one that is no count, or when `arrayBelow` is above `setAbove`
  */
-export function parseThresholds (init: Partial<SetThresholds>, action: string): SetThresholds {
+export function parseThresholds (init: { readonly setAbove?: number | undefined }, action: string): SetThresholds {
   const { setAbove = DEFAULT_THRESHOLDS.setAbove } = init
   const table: OptionTable<SetThresholds> = { setAbove: count(setAbove), arrayBelow: count(Math.floor(setAbove / 2)) }
   const thresholds = parseOptions(table, init, action)

@@ -22,7 +22,7 @@ import type { Child } from './child.ts'
 import type { Subscription, SubscriptionHolder } from './subscription.ts'
 
 /** Tuning of a {@link CompositeSubscription}; what is left out takes its measured default. */
-export type CompositeSubscriptionInit = Partial<SetThresholds>
+export type CompositeSubscriptionInit = { readonly [Name in keyof SetThresholds]?: SetThresholds[Name] | undefined }
 
 /**
  * A container of subscriptions that is disposed as one. `add`, `remove` and `detach` cost the same whatever it holds: it is

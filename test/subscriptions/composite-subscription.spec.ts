@@ -315,9 +315,9 @@ describe('CompositeSubscription', () => {
   describe('thresholds', () => {
     it.each([
       [{ setAbove: 0 }], [{ setAbove: 1 }], [{ setAbove: Infinity }], [{ setAbove: 4, arrayBelow: 4 }], [{ setAbove: 6 }], [{ arrayBelow: 0 }],
-      [{ setAbove: undefined }]
+      [{ setAbove: undefined, arrayBelow: undefined }]
     ])('with %j the container behaves as any other (S8.16)', (init) => {
-      const container = new CompositeSubscription(init as { setAbove?: number })
+      const container = new CompositeSubscription(init)
       const { called, made } = teardowns(50)
       made.forEach(child => container.add(child))
       made.slice(3, 49).forEach(child => container.detach(child))
