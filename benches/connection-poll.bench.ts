@@ -5,58 +5,136 @@ import { SpinningHandler } from './spinning-handler.ts'
 import type { MuxerPort } from 'libp2p-behaviours/connection'
 import type { Bench, Matrix } from './matrix.ts'
 
+/**
+ * What an iteration, one turn of a connection from its wake to PENDING, does:
+ * - `idle`: nothing woke; the connection is polled all the same
+ * - `one-woke`: one handler woke, and nothing changed
+ * - `clone`: the slow twin of `one-woke`
+ * - `mark-sweep`: the same names as before in another order, in an array that is not frozen: the full diff, without a change
+ * - `one-added`: the handler that woke lists one name more, or one less
+ * - `all-changed`: each handler woke, and lists other names than before
+ */
+const VARIANTS = ['idle', 'one-woke', 'clone', 'mark-sweep', 'one-added', 'all-changed'] as const
+
 interface Cell {
   readonly behaviours: number
   /** Names that each of them lists. */
   readonly protocols: number
-  /** Our connection with one handler that wakes itself, or the slow twin of its diff with the same handlers. */
-  readonly variant: 'one-woke' | 'clone'
+  readonly variant: typeof VARIANTS[number]
   readonly [axis: string]: string | number
 }
 
-/** The sizes that libp2p/rust-libp2p measures: 10, 100 and 1000 names in all, and twice as many with 20 behaviours. */
+/** The sizes that libp2p/rust-libp2p measures: 10, 100 and 1000 names in all, and twice as many with 20 behaviours; and 200 behaviours. */
 const SIZES = [
   [1, 10], [1, 100], [1, 1000],
   [5, 2], [5, 20], [5, 200],
   [10, 1], [10, 10], [10, 100],
-  [20, 1], [20, 10], [20, 100]
+  [20, 1], [20, 10], [20, 100],
+  [200, 1], [200, 5]
 ] as const
 
-/** One turn of a connection where one handler woke and nothing changed, from its wake to PENDING. */
+/** One turn of a connection: see the variants. */
 export const connectionPoll: Matrix<Cell> = {
   name: 'connection-poll',
-  cells: SIZES.flatMap(([behaviours, protocols]) => [
-    { behaviours, protocols, variant: 'one-woke' }, { behaviours, protocols, variant: 'clone' }
-  ] as const),
+  cells: SIZES.flatMap(([behaviours, protocols]) => VARIANTS.map(variant => ({ behaviours, protocols, variant }))),
   iterations: 1000,
   baseline: 'clone',
   setup: ({ behaviours, protocols, variant }) => {
-    const handlers = Array.from({ length: behaviours }, (_, owner) =>
-      new SpinningHandler(Array.from({ length: protocols }, (_, index) => `/bench/${owner}/${index}/1.0.0`)))
-    const spinning = handlers.at(-1)
-    if (spinning === undefined) {
-      throw new RangeError('Cannot measure a connection without handlers')
+    const names = Array.from({ length: behaviours }, (_, owner) =>
+      Array.from({ length: protocols }, (_, index) => `/bench/${owner}/${index}/1.0.0`))
+    switch (variant) {
+      case 'idle':
+        return idle(names.map(own => frozen(own)))
+      case 'one-woke':
+        return turns(names.map(own => frozen(own)), { spinning: 1, noticesPerTurn: 0 })
+      case 'clone':
+        return clone(names.map(own => frozen(own)))
+      case 'mark-sweep':
+        return turns(names.map(own => new SpinningHandler(own, own.toReversed())), { spinning: 1, noticesPerTurn: 0 })
+      case 'one-added':
+        return turns(names.map(own => frozen(own, [...own, '/bench/added/1.0.0'])), { spinning: 1, noticesPerTurn: 1 })
+      case 'all-changed':
+        return turns(names.map(own => frozen(own, own.map(name => `${name}/changed`))), { spinning: behaviours, noticesPerTurn: 2 })
     }
-    return variant === 'one-woke' ? oneWoke(handlers, spinning) : clone(handlers, spinning)
   }
 }
 
-/** The last of `handlers` spins; the checksum is the number of its polls, and nobody else may be polled. */
-function benchOf (handlers: readonly SpinningHandler[], spinning: SpinningHandler, drain: () => void): Bench {
-  const polls = (): number => handlers.reduce((sum, handler) => sum + handler.polls, 0)
-  const pollsBefore = polls()
+function frozen (...listings: ReadonlyArray<readonly string[]>): SpinningHandler {
+  return new SpinningHandler(...listings.map(listing => Object.freeze([...listing])))
+}
+
+/**
+ * The last `spinning` of `handlers` spin. The checksum is the number of spins of each; every handler has to hear of every
+ * change, and where there is none nobody else may be polled.
+ */
+function turns (handlers: readonly SpinningHandler[], { spinning, noticesPerTurn }: { spinning: number, noticesPerTurn: number }): Bench {
+  const { drain } = connect(handlers)
+  const woken = handlers.slice(-spinning)
+  return benchOf(handlers, woken, noticesPerTurn, iterations => {
+    woken.forEach(handler => { handler.spin(iterations) })
+    drain()
+  })
+}
+
+/** The slow twin, where the last handler spins. */
+function clone (handlers: readonly SpinningHandler[]): Bench {
+  const twin = new CloningTwin(handlers)
+  const woken = handlers.slice(-1)
+  return benchOf(handlers, woken, 0, iterations => {
+    woken.forEach(handler => { handler.spin(iterations) })
+    while (twin.isWoken) {
+      if (twin.poll()) {
+        throw new Error('the set of names changed')
+      }
+    }
+  })
+}
+
+function benchOf (
+  handlers: readonly SpinningHandler[], woken: readonly SpinningHandler[], noticesPerTurn: number, run: (iterations: number) => void
+): Bench {
+  const spins = (): number => sum(woken, ({ spins }) => spins)
+  const pollsBefore = sum(handlers, ({ polls }) => polls)
+  const noticesBefore = sum(handlers, ({ notices }) => notices)
   return {
     run (iterations) {
-      const before = spinning.polls
-      spinning.spin(iterations)
-      drain()
-      return spinning.polls - before
+      const before = spins()
+      run(iterations)
+      return (spins() - before) / woken.length
     },
-    verify: (iterations, checksum) => checksum === iterations && polls() - pollsBefore === iterations
+    verify (iterations, checksum) {
+      const polls = sum(handlers, ({ polls }) => polls) - pollsBefore
+      const notices = sum(handlers, ({ notices }) => notices) - noticesBefore
+      return checksum === iterations
+        && notices === iterations * noticesPerTurn * handlers.length
+        && (noticesPerTurn > 0 || polls === iterations * woken.length)
+    }
   }
 }
 
-function oneWoke (handlers: readonly SpinningHandler[], spinning: SpinningHandler): Bench {
+function sum (handlers: readonly SpinningHandler[], of: (handler: SpinningHandler) => number): number {
+  return handlers.reduce((total, handler) => total + of(handler), 0)
+}
+
+/** The checksum is the number of answers, of which each has to be PENDING; nobody may be polled. */
+function idle (handlers: readonly SpinningHandler[]): Bench {
+  const { connection } = connect(handlers)
+  const pollsBefore = sum(handlers, ({ polls }) => polls)
+  let now = 0
+  return {
+    run (iterations) {
+      let answers = 0
+      for (let left = iterations; left > 0; left--) {
+        answers += connection.poll(++now) === PENDING ? 1 : 0
+      }
+      return answers
+    },
+    verify: (iterations, checksum) => checksum === iterations && now === iterations && sum(handlers, ({ polls }) => polls) === pollsBefore
+  }
+}
+
+/** A connection that has been polled until it rests, and has all the names. */
+function connect (handlers: readonly SpinningHandler[]): { connection: Connection<unknown>, drain: () => void } {
   let isWoken = true
   const connection = new Connection({
     id: 'bench',
@@ -75,22 +153,11 @@ function oneWoke (handlers: readonly SpinningHandler[], spinning: SpinningHandle
     }
   }
   drain()
-  const expected = handlers.reduce((sum, handler) => sum + handler.listenProtocols().length, 0)
+  const expected = new Set(handlers.flatMap(handler => handler.listenProtocols())).size
   if (connection.localProtocols.size !== expected) {
     throw new Error(`the connection has ${connection.localProtocols.size} of ${expected} protocols`)
   }
-  return benchOf(handlers, spinning, drain)
-}
-
-function clone (handlers: readonly SpinningHandler[], spinning: SpinningHandler): Bench {
-  const twin = new CloningTwin(handlers)
-  return benchOf(handlers, spinning, () => {
-    while (twin.isWoken) {
-      if (twin.poll()) {
-        throw new Error('the set of names changed')
-      }
-    }
-  })
+  return { connection, drain }
 }
 
 const IDLE_MUXER: MuxerPort = { openStream () {}, cancelOpening () {}, close () {}, abort () {} }
