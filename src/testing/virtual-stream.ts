@@ -144,6 +144,11 @@ export class VirtualPort implements StreamPort<VirtualStream> {
     })
   }
 
+  /** How far the connection is with it; one that was reset is `ended`. */
+  get phase (): 'waiting' | 'negotiating' | 'accepted' | 'ended' {
+    return this.stream.resetBy === undefined ? this.#phase : 'ended'
+  }
+
   start (): void {
     this.#phase = 'negotiating'
     const early = this.#early
