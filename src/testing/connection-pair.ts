@@ -167,11 +167,15 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
     this.#owed ??= []
   }
 
-  /** The muxer answers again, and first what it owes. */
-  resume (): void {
+  /**
+   * The muxer answers again, and first what it owes.
+   *
+   * @param order - whether the oldest request is answered first. Default `oldest-first`
+   */
+  resume (order: 'oldest-first' | 'newest-first' = 'oldest-first'): void {
     const owed = this.#owed ?? []
     this.#owed = undefined
-    for (const answer of owed) {
+    for (const answer of order === 'oldest-first' ? owed : owed.toReversed()) {
       this.#input(answer)
     }
   }

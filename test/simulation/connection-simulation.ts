@@ -83,7 +83,9 @@ class World {
     const stream = part.streams[amount % Math.max(1, part.streams.length)]
     switch (what) {
       case 'request':
-        part.request(names, 5 + amount)
+        for (let left = 1 + amount % 4; left > 0; left--) {
+          part.request(names, 5 + amount)
+        }
         break
       case 'request later':
         part.request(names, 5 + amount, 'later')
@@ -147,7 +149,7 @@ class World {
         end.pair.stall()
         break
       case 'resume':
-        end.pair.resume()
+        end.pair.resume(at(['oldest-first', 'newest-first'], amount))
         break
       case 'refuse':
         end.pair.isRefusing = amount % 2 === 0
