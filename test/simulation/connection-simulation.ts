@@ -108,6 +108,7 @@ class World {
         part.wake()
         break
       case 'emit':
+        part.dawdles = amount % 3
         part.push(...Array.from({ length: amount % 4 }, () => ({ type: 'notify-behaviour', event: this.#ids++ } as const)))
         break
       case 'flood':

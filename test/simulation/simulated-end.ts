@@ -170,9 +170,9 @@ export class SimulatedEnd {
   #checkKeepAlive (now: number, pending: number): void {
     const { status, streams } = this.pair.connection
     const requests = this.left.waiting + this.right.waiting + this.#hostRequests - this.#hostOutcomes()
-    const open = [...streams].length
+    const open = this.left.openStreams + this.right.openStreams + this.#openHostStreams()
     const isBusy = this.left.isKeepAlive || this.right.isKeepAlive || requests + pending + open + this.left.upgrading + this.right.upgrading > 0
-    this.#check(open >= this.left.openStreams + this.right.openStreams, `counts ${open} streams, of ${this.left.openStreams + this.right.openStreams}`)
+    this.#check([...streams].length === open, `counts ${[...streams].length} streams, of ${open}`)
     if (status.phase === 'open' && (status.activity === 'busy') !== isBusy) {
       this.#broken(`is ${status.activity} with ${requests} requests, ${pending} negotiations, ${open} streams (S10.13)`)
     }
@@ -206,6 +206,11 @@ export class SimulatedEnd {
 
   #hostOutcomes (): number {
     return this.pair.outputs.filter(({ type }) => type === 'host-stream-opened' || type === 'host-stream-failed').length
+  }
+
+  #openHostStreams (): number {
+    return this.pair.outputs.filter(output =>
+      output.type === 'host-stream-opened' && !output.port.stream.isClosed && output.port.stream.resetBy === undefined).length
   }
 
   /** The first names of a source that fit count, up to the limit (S3.18 to S3.21). */

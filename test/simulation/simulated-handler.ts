@@ -29,6 +29,8 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
   isKeepAlive = false
   /** Its next call throws. */
   throwsIn: Thrower | undefined
+  /** Polls in which it only asks for the next turn. */
+  dawdles = 0
   /** It threw where that ends the connection. */
   hasFailed = false
   /** Streams that it was given. */
@@ -118,6 +120,11 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
   poll (cx: PollContext): Poll<Output> {
     this.#cx = cx
     this.#call('poll')
+    if (this.dawdles > 0) {
+      this.dawdles--
+      cx.wake()
+      return PENDING
+    }
     const output = this.outbox.shift()
     switch (output?.type) {
       case undefined:
@@ -176,6 +183,7 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
   pollLast (cx: PollContext): Poll<number | undefined> {
     this.#check(!this.#isDone, 'was polled after it had ended')
     this.#call('pollClose')
+    this.dawdles = 0
     for (let output = this.poll(cx); output !== PENDING; output = this.poll(cx)) {
       if (output.type === 'notify-behaviour') {
         return output.event
