@@ -60,5 +60,5 @@ async function node (isPlugged: boolean): Promise<Libp2p> {
     connectionManager: { maxConnections: Infinity, inboundConnectionThreshold: Infinity, maxIncomingPendingConnections: Infinity }
   }
   const behaviours = { one: protocolBehaviour({ protocols: '/memory/1.0.0', inbound: () => {} }) }
-  return createLibp2p(isPlugged ? withSwarm(options, { behaviours }) : options)
+  return isPlugged ? createLibp2p(withSwarm(options, { behaviours })) : createLibp2p(options)
 }

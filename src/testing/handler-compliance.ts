@@ -7,6 +7,7 @@ import { PENDING } from '../core/poll.ts'
 import { StreamUpgradeError } from '../errors.ts'
 import { Connection } from '../connection/connection.ts'
 import { composeHandlers } from '../handler/compose.ts'
+import { hopOf, withRoute } from '../handler/route.ts'
 import { brokenProtocolRule } from '../protocols/stream-protocol.ts'
 import { ProtocolsNotice } from '../protocols/protocols-change.ts'
 import { ScriptedMuxer } from './scripted-muxer.ts'
@@ -82,7 +83,7 @@ const RULES: readonly Rule[] = [
         const rule = brokenProtocolRule(listed, MAX_NAME_BYTES)
         check(rule === undefined, `lists ${listed}, which ${rule ?? ''}`)
       }
-      check(bench.listing().join('\n') === names.join('\n'), 'lists other names when asked again')
+      bench.checkListing()
     }
   },
   {
@@ -112,7 +113,7 @@ const RULES: readonly Rule[] = [
     check (subject: ComplianceSubject) {
       const bench = new Bench(subject).use()
       for (const request of bench.requests.splice(0)) {
-        bench.tell(Object.freeze({ type: 'dial-upgrade-error', info: request.info, error: failure(kind) }))
+        bench.tell(Object.freeze(withRoute({ type: 'dial-upgrade-error', info: request.info, error: failure(kind) }, hopOf(request))))
       }
       bench.drain()
     }
@@ -266,6 +267,11 @@ class Bench {
     this.drain()
   }
 
+  /** A connection would find a change in every pass, and never come to rest. */
+  checkListing (): void {
+    check(this.listing().join('\n') === this.listing().join('\n'), 'lists other names when asked again')
+  }
+
   listing (): readonly string[] {
     const listing = this.handler.listenProtocols()
     return 'snapshot' in listing ? listing.snapshot : [...listing]
@@ -284,9 +290,9 @@ interface Rig {
 }
 
 /** The handler on a connection whose muxer never answers. */
-function connectionWith (
-  { behaviourEvents = [] }: ComplianceSubject, handler: AnyHandler, wrap: (event: unknown) => unknown, isUsed: boolean
-): Rig {
+function connectionWith (subject: ComplianceSubject, handler: AnyHandler, wrap: (event: unknown) => unknown, isUsed: boolean): Rig {
+  new Bench(subject).checkListing()
+  const { behaviourEvents = [] } = subject
   const clock = new VirtualClock()
   const muxer = new ScriptedMuxer()
   const connection = new Connection<unknown, unknown>(

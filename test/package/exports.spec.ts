@@ -88,10 +88,13 @@ const published: Record<string, Names> = {
   './testing': {
     values: [
       'ConnectionPair', 'NegotiationPair', 'PairEnd', 'RecordingHandler', 'ScriptedConnection', 'ScriptedMuxer',
-      'ScriptedStream', 'VirtualClock', 'VirtualStream', 'chunksOf', 'connectionPair', 'everySplit', 'randomSplits',
-      'seededRandom'
+      'ScriptedStream', 'VirtualClock', 'VirtualStream', 'chunksOf', 'connectionPair', 'everySplit', 'handlerComplianceSuite',
+      'randomSplits', 'seededRandom', 'shrinkScript', 'simulate'
     ],
-    types: ['ConnectionPairInit', 'NegotiationPairInit', 'RecordedEvent', 'ScriptedConnectionOptions']
+    types: [
+      'BrokenScript', 'ComplianceSubject', 'ConnectionPairInit', 'NegotiationPairInit', 'RecordedEvent', 'ScriptedConnectionOptions',
+      'SimulateOptions', 'Simulation', 'SuiteRunner'
+    ]
   }
 }
 
