@@ -25,7 +25,7 @@ import type { SwarmConfig } from './swarm-options.ts'
 export interface HostLinkComponents {
   /** Those of the node. */
   readonly node: SwarmComponents
-  readonly root: NetworkBehaviour<KeyedEvent<string, unknown>, unknown, unknown>
+  readonly root: NetworkBehaviour<KeyedEvent<string, unknown>, unknown, unknown, Error>
   readonly config: SwarmConfig
   readonly scheduler: Scheduler
   readonly log: Logger

@@ -37,7 +37,7 @@ export interface Turns {
 
 /** Who a {@link SwarmDriver} works for. */
 export interface SwarmDriverComponents {
-  readonly root: NetworkBehaviour<KeyedEvent<string, unknown>, unknown, unknown>
+  readonly root: NetworkBehaviour<KeyedEvent<string, unknown>, unknown, unknown, Error>
   readonly scheduler: Scheduler
   readonly turnBudgetMs: number
   /** Acts on one event; called inside a drain. */
