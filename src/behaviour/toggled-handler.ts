@@ -14,7 +14,7 @@
 import { PENDING } from '../core/poll.ts'
 import { AbortError, StreamUpgradeError } from '../errors.ts'
 import { IdleHandler } from '../handler/idle-handler.ts'
-import { POLL_LAST, REFUSED, hopOf, withRoute } from '../handler/route.ts'
+import { REFUSED, hopOf, withRoute } from '../handler/route.ts'
 import { asTask, dropTasks } from '../handler/tasks.ts'
 import { HandlerWrapper } from '../handler/wrapper.ts'
 import { MissedNews } from './missed-news.ts'
@@ -106,11 +106,6 @@ export class ToggledHandler extends HandlerWrapper {
     return output !== PENDING && output.type === 'outbound-stream-request' ? this.#asked(output) : output
   }
 
-  /** A handler that is off is not polled; one with last words has them all the same. */
-  override [POLL_LAST] (cx: PollContext): Poll<AnyOutput | undefined> {
-    return this.#isOn || this.inner.pollClose !== undefined ? super[POLL_LAST](cx) : undefined
-  }
-
   override onBehaviourEvent (event: unknown): unknown {
     return this.#isOn ? super.onBehaviourEvent(event) : REFUSED
   }
@@ -139,6 +134,11 @@ export class ToggledHandler extends HandlerWrapper {
         this.#missed.note(event)
         return undefined
     }
+  }
+
+  /** A handler that is off is not polled; one with last words has them all the same. */
+  protected override pollLast (cx: PollContext): Poll<AnyOutput | undefined> {
+    return this.#isOn || this.inner.pollClose !== undefined ? super.pollLast(cx) : undefined
   }
 
   #asked (request: OutboundStreamRequest<unknown, unknown>): AnyOutput {

@@ -22,7 +22,20 @@ import type { ToSwarm } from './to-swarm.ts'
  * A behaviour around another one, in whose place it stands: it has the same key, so what the inner one throws, or denies,
  * is the wrapper's. Every call goes through; a subclass changes what it has to.
  */
-export abstract class BehaviourWrapper implements NetworkBehaviour<unknown, unknown, unknown, Error>, Container {
+export abstract class BehaviourWrapper implements NetworkBehaviour<unknown, unknown, unknown, Error> {
+  /** As every container has it; a class whose declarations are published cannot have its name in its body. */
+  static {
+    Object.defineProperty(this.prototype, CONTAINER, {
+      get (this: BehaviourWrapper): Container[typeof CONTAINER] {
+        return {
+          attach: (components) => { this.#attach(components) },
+          parts: () => new Map([['', this.behaviour]]),
+          commands: () => this.commands(commandsOf(this.behaviour))
+        }
+      }
+    })
+  }
+
   /** As it was given. */
   readonly inner: BehaviourSource
   #behaviour: AnyBehaviour | undefined
@@ -30,14 +43,6 @@ export abstract class BehaviourWrapper implements NetworkBehaviour<unknown, unkn
 
   constructor (inner: BehaviourSource) {
     this.inner = inner
-  }
-
-  get [CONTAINER] (): Container[typeof CONTAINER] {
-    return {
-      attach: (components) => { this.#attach(components) },
-      parts: () => new Map([['', this.behaviour]]),
-      commands: () => this.commands(commandsOf(this.behaviour))
-    }
   }
 
   /** The same frozen array until a name changes. */

@@ -1,5 +1,4 @@
 import { PENDING } from '../core/poll.ts'
-import { POLL_LAST } from './route.ts'
 import { HandlerWrapper } from './wrapper.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { FromBehaviourOf, ToBehaviourOf } from './compose.ts'
@@ -52,8 +51,8 @@ class MappedHandler extends HandlerWrapper {
     return super.onBehaviourEvent(this.#map.in === undefined ? event : this.#map.in(event))
   }
 
-  override [POLL_LAST] (cx: PollContext): Poll<AnyOutput | undefined> {
-    const output = super[POLL_LAST](cx)
+  protected override pollLast (cx: PollContext): Poll<AnyOutput | undefined> {
+    const output = super.pollLast(cx)
     return output === PENDING || output === undefined ? output : this.#mapped(output)
   }
 

@@ -14,6 +14,14 @@ export type AnyOutput = HandlerOutput<unknown, unknown, unknown>
  * parts. A subclass changes what it has to.
  */
 export abstract class HandlerWrapper implements RoutedHandler {
+  /** The hidden methods; a class whose declarations are published cannot have their names in its body. */
+  static {
+    Object.defineProperties(this.prototype, {
+      [POLL_LAST]: { value (this: HandlerWrapper, cx: PollContext) { return this.pollLast(cx) } },
+      [RELEASE]: { value (this: HandlerWrapper) { this.release() } }
+    })
+  }
+
   /** The handler inside. */
   protected inner: RoutedHandler
 
@@ -45,10 +53,10 @@ export abstract class HandlerWrapper implements RoutedHandler {
     return this.inner.poll?.(cx) ?? PENDING
   }
 
-  /** The last events, for wrappers of other makes; connections ask for {@link POLL_LAST}. */
+  /** The last events, for wrappers of other makes; connections ask for all last outputs. */
   pollClose (cx: PollContext): Poll<unknown> {
     for (;;) {
-      const output = this[POLL_LAST](cx)
+      const output = this.pollLast(cx)
       if (output === PENDING || output === undefined) {
         return output
       }
@@ -66,11 +74,13 @@ export abstract class HandlerWrapper implements RoutedHandler {
     return this.inner.onBehaviourEvent?.(event)
   }
 
-  [POLL_LAST] (cx: PollContext): Poll<AnyOutput | undefined> {
+  /** The next output while the connection closes, or undefined for none any more. */
+  protected pollLast (cx: PollContext): Poll<AnyOutput | undefined> {
     return pollLast(this.inner, cx)
   }
 
-  [RELEASE] (): void {
+  /** The connection closes: no list wakes the handler any more. */
+  protected release (): void {
     this.inner[RELEASE]?.()
   }
 }

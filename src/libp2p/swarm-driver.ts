@@ -103,6 +103,30 @@ export class SwarmDriver<Driven extends DrainedConnection> implements Turns {
     this.endInput(connection)
   }
 
+  /**
+   * Gives an input that has an answer, and drains. The answer comes at once, unless a drain is running: then when that is
+   * over.
+   */
+  ask<Answer> (input: () => Answer): Answer | Promise<Answer> {
+    if (this.#isBusy) {
+      return new Promise((resolve, reject) => {
+        this.#waiting.push(() => {
+          try {
+            resolve(this.ask(input))
+          } catch (thrown) {
+            reject(thrown as Error)
+          }
+        })
+      })
+    }
+    this.beginInput()
+    try {
+      return input()
+    } finally {
+      this.endInput()
+    }
+  }
+
   /** See {@link Turns}. */
   beginInput (): void {
     this.#isBusy = true

@@ -5,11 +5,11 @@ import { PENDING } from '../../src/core/poll.ts'
 import { ProtocolList } from '../../src/protocols/protocol-list.ts'
 import { RecordingHandler } from '../../src/testing/recording-handler.ts'
 import { RecordingBehaviour } from '../support/recording-behaviour.ts'
-import { ALICE, BOB, SOMEWHERE, VirtualWorld, componentsOf } from '../support/virtual-world.ts'
+import { ALICE, BOB, NEVER_ABORTED, SOMEWHERE, VirtualWorld, componentsOf } from '../support/virtual-world.ts'
 import type { Behaviours, EstablishedConnection } from '../../src/behaviour/network-behaviour.ts'
 import type { PollContext } from '../../src/core/poll.ts'
 
-const CONNECTION: EstablishedConnection = { id: 'c1', peer: BOB, direction: 'outbound', address: SOMEWHERE, limits: undefined }
+const CONNECTION: EstablishedConnection = { id: 'c1', peer: BOB, direction: 'outbound', address: SOMEWHERE, limits: undefined, signal: NEVER_ABORTED }
 
 /** Whoever polls the composition. */
 class Poller implements PollContext {

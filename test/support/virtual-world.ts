@@ -41,6 +41,9 @@ export const CAROL = peerIdFromString('12D3KooWLqFgFJSRhBp4tXTp95pBrEq7Cy12jYXT1
 /** Where every peer of the tests is. */
 export const SOMEWHERE = multiaddr('/ip4/127.0.0.1/tcp/1')
 
+/** The signal of a connection that nobody ends. */
+export const NEVER_ABORTED: AbortSignal = new AbortController().signal
+
 /** The components of a node that has nothing but an id. */
 export function componentsOf (peerId: PeerId): SwarmComponents {
   return { peerId } as SwarmComponents
@@ -195,7 +198,7 @@ export class VirtualNode<Parts extends Behaviours> implements AnyNode {
   establish (id: string, peer: PeerId, direction: Direction, limits: ConnectionLimits | undefined, init: ConnectionInit): VirtualConnection {
     let made: VirtualConnection | undefined
     this.turn(() => {
-      made = this.swarm.establish({ id, peer, direction, address: SOMEWHERE, limits }, (handler, wake) =>
+      made = this.swarm.establish({ id, peer, direction, address: SOMEWHERE, limits, signal: NEVER_ABORTED }, (handler, wake) =>
         new VirtualConnection(this, { id, peer, direction }, handler, wake, init))
     })
     return made!
@@ -282,8 +285,8 @@ export class VirtualConnection implements PooledConnection, StreamSink {
     return this.machine.status
   }
 
-  onBehaviourEvent (event: unknown): boolean {
-    return this.machine.onBehaviourEvent(event)
+  onBehaviourEvent (event: unknown, token?: unknown): boolean {
+    return this.machine.onBehaviourEvent(event, token)
   }
 
   poll (now: Instant): Poll<ConnectionOutput<NegotiatedStream, unknown>> {
