@@ -33,7 +33,7 @@ export type {
   AnyHandler, ConnectionEvent, ConnectionHandler, FullyNegotiatedInbound, FullyNegotiatedOutbound, HandlerOutput, OutboundStreamRequest
 } from './behaviour/connection-handler.ts'
 export type {
-  AddressFailure, CloseReason, ConnectionClosed, ConnectionEstablished, DialFailure, DialFailureKind, ExternalAddressChange, FromSwarm,
+  AddressFailure, ConnectionClosed, ConnectionEstablished, DialFailure, DialFailureKind, ExternalAddressChange, FromSwarm,
   ListenAddressChange, ListenFailure, ListenerChange, ListenerError, MessageDelivered, MessageUndelivered, PeerExternalAddress, UndeliveredReason
 } from './behaviour/from-swarm.ts'
 export type {
@@ -63,6 +63,7 @@ export type { StreamUpgrade } from './handler/stream-upgrade.ts'
 export { Outbox } from './handler/outbox.ts'
 export { PENDING } from './core/poll.ts'
 export type { Poll, PollContext } from './core/poll.ts'
+export type { CloseReason } from './core/close-reason.ts'
 export type { ConnectionId, Direction } from './core/ids.ts'
 export type { ProtocolList, ProtocolListing } from './protocols/protocol-list.ts'
 export type { ProtocolsChange, ProtocolsView } from './protocols/protocols-change.ts'

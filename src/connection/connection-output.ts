@@ -1,9 +1,9 @@
 /** What polling a connection gives: outputs for its owner, and reports for whoever watches (S5.13). */
 
+import type { CloseReason } from '../core/close-reason.ts'
 import type { StreamUpgradeError } from '../errors.ts'
 import type { Instant } from '../core/instant.ts'
 import type { StreamPort } from './muxer-port.ts'
-import type { CloseReason } from './shutdown.ts'
 
 /** The handler tells its behaviour something. */
 export interface HandlerEventOutput<ToBehaviour> {

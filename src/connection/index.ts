@@ -13,4 +13,5 @@ export type {
 } from './connection-output.ts'
 export type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
 export type { HostStreamRequest } from './outbound-streams.ts'
-export type { CloseReason, ConnectionStatus } from './shutdown.ts'
+export type { ConnectionStatus } from './shutdown.ts'
+export type { CloseReason } from '../core/close-reason.ts'

@@ -1,12 +1,12 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { addDuration } from '../core/instant.ts'
+import type { AbruptReason } from '../core/close-reason.ts'
 import type { ConnectionId, Direction } from '../core/ids.ts'
 import type { Instant } from '../core/instant.ts'
 import type { StreamFailure, StreamPhase } from '../errors.ts'
 import type { HandlerFault } from '../handler/handler-fault.ts'
 import type { ConnectionOutput, ConnectionReport } from './connection-output.ts'
 import type { StreamPort } from './muxer-port.ts'
-import type { AbruptReason } from './shutdown.ts'
 
 /** Reports that wait for a reader; one that never reads loses the newest. */
 const MAX_REPORTS = 1024

@@ -10,13 +10,8 @@
  */
 
 import { NEVER, addDuration } from '../core/instant.ts'
+import type { CloseReason } from '../core/close-reason.ts'
 import type { Instant } from '../core/instant.ts'
-
-/** Reasons after which nothing can be flushed any more: the muxer is aborted instead of closed (S6.7). */
-export type AbruptReason = 'remote-close' | 'io-error' | 'aborted'
-
-/** Why a connection closed; the first reason is kept. */
-export type CloseReason = 'keep-alive-timeout' | 'local-close' | 'handler-error' | AbruptReason
 
 /** What a connection is at. */
 export type ConnectionStatus =

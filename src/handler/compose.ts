@@ -14,43 +14,20 @@ import { BoundedQueue } from '../core/bounded-queue.ts'
 import { NEVER, earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { HandlerFault } from './handler-fault.ts'
+import { Owners } from './owners.ts'
 import { Part, PartHop } from './part.ts'
 import { POLL_LAST, RELEASE, hopOf, listingOf, pollLast, withRoute } from './route.ts'
 import { asTask, dropTasks, joinTasks, taskOf } from './tasks.ts'
 import { InvalidStateError } from '../errors.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
-import type { AnyHandler, ConnectionEvent, ConnectionHandler, HandlerOutput } from './connection-handler.ts'
+import type { ComposedHandler, PartEvent } from './composed-handler.ts'
+import type { AnyHandler, ConnectionEvent, HandlerOutput } from './connection-handler.ts'
 import type { PartOwner } from './part.ts'
 import type { Listing, RoutedHandler } from './route.ts'
 import type { StreamUpgrade } from './stream-upgrade.ts'
 
-type Values<Of> = Of[keyof Of]
-type Keys<Of> = keyof Of & string
-type Member<Of, Key extends PropertyKey> = Key extends keyof Of ? Of[Key] : never
-// Each is taken apart by member, so that an absent method gives never.
-type Returned<Method> = Method extends (...args: never[]) => infer Result ? Result : never
-type Told<Method> = Method extends (event: infer Event) => void ? Event : never
-type Notified<Output> = Output extends { type: 'notify-behaviour', event: infer Event } ? Event : never
-
-/** What the behaviour may tell this handler. */
-export type FromBehaviourOf<Handler> = Told<Member<Handler, 'onBehaviourEvent'>>
-/** What this handler tells its behaviour; read from `poll`, so it needs no other declaration. */
-export type ToBehaviourOf<Handler> = Notified<Returned<Member<Handler, 'poll'>>>
-
-type Keyed<Key extends string, Event> = [Event] extends [never] ? never : { readonly handler: Key, readonly event: Event }
-
-/** An event of one part of a composition, by its key. */
-export interface PartEvent {
-  readonly handler: string
-  readonly event: unknown
-}
-
-/** The handler that {@link composeHandlers} makes of `Parts`. */
-export type ComposedHandler<Parts> = ConnectionHandler<
-  Values<{ [Key in Keys<Parts>]: Keyed<Key, FromBehaviourOf<Parts[Key]>> }>,
-  Values<{ [Key in Keys<Parts>]: Keyed<Key, ToBehaviourOf<Parts[Key]>> }>
->
+export type { ComposedHandler, PartEvent } from './composed-handler.ts'
 
 /**
  * Composes handlers into one; events in and out are `{ handler: key, event }`.
@@ -59,12 +36,6 @@ export type ComposedHandler<Parts> = ConnectionHandler<
  */
 export function composeHandlers<const Parts extends Readonly<Record<string, AnyHandler>>> (parts: Parts): ComposedHandler<Parts> {
   return new Composition(parts) as unknown as ComposedHandler<Parts>
-}
-
-interface Owner {
-  readonly part: Part
-  /** The part's own listing of that time: what it needs to find the owner inside itself. */
-  readonly listing: Listing
 }
 
 /** Polls of one part, on average, in one poll of its composition. */
@@ -81,8 +52,7 @@ class Composition implements RoutedHandler, PartOwner {
   /** No part's deadline is earlier than this. */
   #nextDeadline: Instant = NEVER
   #keepAliveCount = 0
-  #listing: Listing = Object.freeze([])
-  readonly #owners: WeakMap<Listing, Map<string, Owner>> = new WeakMap()
+  readonly #owners = new Owners()
   /** Parts that have not had their last word; made when the connection closes. */
   #closing: BoundedQueue<Part> | undefined
 
@@ -127,7 +97,7 @@ class Composition implements RoutedHandler, PartOwner {
 
   listenProtocols (): Listing {
     this.#refresh()
-    return this.#listing
+    return this.#owners.listing
   }
 
   keepAlive (): boolean {
@@ -135,13 +105,13 @@ class Composition implements RoutedHandler, PartOwner {
     return this.#keepAliveCount > 0
   }
 
-  inboundInfo (protocol: string, listing: Listing = this.#listing): unknown {
-    const { part, listing: own } = this.#ownerOf(protocol, listing)
+  inboundInfo (protocol: string, listing: Listing = this.#owners.listing): unknown {
+    const { part, listing: own } = this.#owners.of(protocol, listing)
     return this.#guard(part, 'inboundInfo', () => part.handler.inboundInfo?.(protocol, own))
   }
 
-  inboundUpgrade (stream: unknown, protocol: string, listing: Listing = this.#listing): StreamUpgrade<unknown> | undefined {
-    const { part, listing: own } = this.#ownerOf(protocol, listing)
+  inboundUpgrade (stream: unknown, protocol: string, listing: Listing = this.#owners.listing): StreamUpgrade<unknown> | undefined {
+    const { part, listing: own } = this.#owners.of(protocol, listing)
     return this.#guard(part, 'inboundUpgrade', () => part.handler.inboundUpgrade?.(stream, protocol, own))
   }
 
@@ -208,7 +178,7 @@ class Composition implements RoutedHandler, PartOwner {
     switch (event.type) {
       case 'fully-negotiated-inbound':
       case 'listen-upgrade-error': {
-        const { part, listing } = this.#ownerOf(event.protocol, listingOf(event) ?? this.#listing)
+        const { part, listing } = this.#owners.of(event.protocol, listingOf(event) ?? this.#owners.listing)
         return this.#tell(part, withRoute(event, listing))
       }
       case 'fully-negotiated-outbound':
@@ -369,7 +339,7 @@ class Composition implements RoutedHandler, PartOwner {
       isChanged = this.#refreshPart(part) || isChanged
     }
     if (isChanged) {
-      this.#relist()
+      this.#owners.update(this.#parts.values())
     }
   }
 
@@ -383,32 +353,6 @@ class Composition implements RoutedHandler, PartOwner {
       this.#keepAliveCount += isKeepAlive ? 1 : -1
     }
     return this.#guard(part, 'listenProtocols', () => part.list(part.handler.listenProtocols()), true)
-  }
-
-  #relist (): void {
-    const names: string[] = []
-    const owners = new Map<string, Owner>()
-    for (const part of this.#parts.values()) {
-      const { names: listing } = part
-      for (const name of listing) {
-        // A second mention tells the connection that the name is shadowed.
-        names.push(name)
-        if (!owners.has(name)) {
-          owners.set(name, { part, listing })
-        }
-      }
-    }
-    this.#listing = Object.freeze(names)
-    this.#owners.set(this.#listing, owners)
-  }
-
-  #ownerOf (protocol: string, listing: Listing): Owner {
-    // A wrapper may have listed a copy of ours.
-    const owner = (this.#owners.get(listing) ?? this.#owners.get(this.#listing))?.get(protocol)
-    if (owner === undefined) {
-      throw new InvalidStateError(`Cannot find the owner of an inbound stream: no part lists "${protocol}"`)
-    }
-    return owner
   }
 }
 

@@ -1,7 +1,7 @@
 import { PENDING } from '../core/poll.ts'
 import { HandlerWrapper } from './wrapper.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
-import type { FromBehaviourOf, ToBehaviourOf } from './compose.ts'
+import type { FromBehaviourOf, ToBehaviourOf } from './composed-handler.ts'
 import type { AnyHandler, ConnectionHandler } from './connection-handler.ts'
 import type { RoutedHandler } from './route.ts'
 import type { AnyOutput } from './wrapper.ts'

@@ -15,7 +15,10 @@ export class ListenAddresses {
 
   /** A listener is gone. */
   closed (listener: Listener): FromSwarm[] {
-    const addresses = this.#byListener.get(listener) ?? []
+    const addresses = this.#byListener.get(listener)
+    if (addresses === undefined) {
+      return []
+    }
     this.#byListener.delete(listener)
     return [...addresses.map((address) => ({ type: 'expired-listen-address', address } as const)), { type: 'listener-closed', addresses }]
   }

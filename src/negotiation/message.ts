@@ -66,7 +66,11 @@ export function decodeName (bytes: Uint8Array, start: number, end: number): stri
 
 /** `parts` in one piece. */
 export function concat (parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
+  let length = 0
+  for (const part of parts) {
+    length += part.length
+  }
+  const whole = new Uint8Array(length)
   let at = 0
   for (const part of parts) {
     whole.set(part, at)

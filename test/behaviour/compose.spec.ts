@@ -272,13 +272,13 @@ describe('a part that throws (S4.15)', () => {
   const broken = new Error('broken')
   const fault = (behaviour: string, method: string) => ({ type: 'behaviour-fault', behaviour, method, cause: broken })
 
-  it('in commitEstablished takes no part in that connection', () => {
+  it('in commitEstablished denies that connection', () => {
     a.makeHandler = () => { throw broken }
     const { composition, drain } = composed({ a, b })
-    const handler = composition.commitEstablished(CONNECTION)
+    const denied = composition.commitEstablished(CONNECTION)
 
-    expect(handler).toBeDefined()
-    expect(b.handlers.size).toBe(1)
+    expect(denied).toMatchObject({ name: 'ConnectionDenied', behaviour: 'a', stage: 'established', direction: 'outbound', cause: broken })
+    expect(b.handlers.size).toBe(0)
     expect(drain()).toEqual([fault('a', 'commitEstablished')])
   })
 

@@ -270,7 +270,6 @@ describe('commands of behaviours', () => {
 
 describe('a root that throws (S4.15)', () => {
   it.each([
-    ['commitEstablished', () => { root.makeHandler = () => { throw new Error('broken') } }],
     ['onSwarmEvent', () => { root.onTold = () => { throw new Error('broken') } }],
     ['poll', () => { root.onPoll = () => { throw new Error('broken') } }]
   ])('in %s is reported, and the connection lives', (method, breakIt) => {
