@@ -19,8 +19,10 @@ import type { ConnectionLimits, PeerId, StreamMessageEvent } from '@libp2p/inter
 import type { AnyHandler } from '../../src/behaviour/connection-handler.ts'
 import type { BehaviourEvent, Commands } from '../../src/behaviour/inference.ts'
 import type { NegotiatedStream } from '../../src/behaviour/negotiated-stream.ts'
+import type { DialFailureKind } from '../../src/behaviour/from-swarm.ts'
 import type { Behaviours } from '../../src/behaviour/network-behaviour.ts'
 import type { SwarmComponents } from '../../src/behaviour/swarm-components.ts'
+import type { Dial } from '../../src/behaviour/to-swarm.ts'
 import type { ConnectionInit } from '../../src/connection/connection-config.ts'
 import type { ConnectionOutput, ConnectionReport } from '../../src/connection/connection-output.ts'
 import type { MuxerPort, StreamOpening } from '../../src/connection/muxer-port.ts'
@@ -164,6 +166,8 @@ export class VirtualNode<Parts extends Behaviours> implements AnyNode {
   readonly behaviours: { readonly [Key in keyof Parts]: Commands<Parts[Key]> }
   /** What `poll` gave so far, but for what only a driver needs. */
   readonly log: Array<SwarmEvent<BehaviourEvent<Parts>>> = []
+  /** What behaviours want to dial goes here; by default no address is known. */
+  onDial: (dial: Dial) => void = ({ target }) => { this.failDial(target as PeerId, 'no-addresses') }
   readonly #waiting: Array<() => void> = []
   #isBusy = false
 
@@ -247,7 +251,17 @@ export class VirtualNode<Parts extends Behaviours> implements AnyNode {
     }
   }
 
+  /** A dial of a behaviour comes to nothing. */
+  failDial (peer: PeerId, kind: DialFailureKind): void {
+    this.turn(() => { this.swarm.gates.failed({ type: 'dial-failure', connection: 'dialed', peer, kind, errors: [], cause: undefined }) })
+  }
+
   #act (output: SwarmEvent<BehaviourEvent<Parts>>): void {
+    if (output.type === 'dial') {
+      this.onDial(output)
+    } else if (output.type === 'await-check') {
+      void Promise.resolve(output.check).then((denied) => { this.turn(() => { output.settle(denied) }) })
+    }
     if (output.type !== 'handler-task') {
       this.log.push(output)
       return
