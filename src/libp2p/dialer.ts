@@ -53,7 +53,11 @@ export class Dialer {
 
   /** A behaviour wants to dial; it hears of the outcome as all others do. */
   order ({ target, condition }: Dial): void {
-    this.dial(target, { condition }).catch(() => undefined)
+    this.dial(target, { condition }).catch((error: unknown) => {
+      if (!(error instanceof DialFailureError)) {
+        this.#refused(error)
+      }
+    })
   }
 
   /**
@@ -140,6 +144,12 @@ export class Dialer {
     return outcome
   }
 
+  /** A target of a behaviour that is none has an outcome all the same. */
+  #refused (error: unknown): void {
+    const dial = new OwnDial(nextConnectionId(), { peer: undefined, addresses: [] }, false)
+    this.#components.driver.turn(() => { this.#gates.failed(failureOf(dial, 'no-addresses', error as Error)) })
+  }
+
   /** Nobody waits any more: the dial ends. */
   #leave (dial: OwnDial): void {
     dial.waiting--
@@ -169,6 +179,10 @@ export class Dialer {
     // Without an address it is the host who finds one, if there is a peer to look for.
     const target = dial.addresses.length === 0 && dial.peer !== undefined ? dial.peer : [...dial.addresses]
     const connection = await driven(await node.connectionManager.openConnection(target, hostOptions(dial)))
+    if (dial.peer?.equals(connection.peer) === false) {
+      connection.close()
+      throw new Failed('wrong-peer')
+    }
     // The host may give another connection than the one it made for this dial.
     driver.turn(() => { this.#gates.undo(dial.id, undefined) })
     return connection

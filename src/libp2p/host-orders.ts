@@ -43,7 +43,7 @@ export class HostOrders {
         addressManager.addObservedAddr(order.address)
         break
       case 'external-address-confirmed':
-        addressManager.confirmObservedAddr(order.address)
+        addressManager.confirmObservedAddr(order.address, { type: 'observed' })
         break
       case 'external-address-expired':
         addressManager.removeObservedAddr(order.address)
