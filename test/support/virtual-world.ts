@@ -17,7 +17,7 @@ import { VirtualClock } from '../../src/testing/virtual-clock.ts'
 import { fakeStreams } from './fake-stream.ts'
 import type { ConnectionLimits, PeerId, StreamMessageEvent } from '@libp2p/interface'
 import type { AnyHandler } from '../../src/behaviour/connection-handler.ts'
-import type { BehaviourEvent, Commands } from '../../src/behaviour/inference.ts'
+import type { BehaviourEvent, Commands, ComposedBehaviour } from '../../src/behaviour/inference.ts'
 import type { NegotiatedStream } from '../../src/behaviour/negotiated-stream.ts'
 import type { DialFailureKind } from '../../src/behaviour/from-swarm.ts'
 import type { Behaviours } from '../../src/behaviour/network-behaviour.ts'
@@ -162,6 +162,8 @@ export class VirtualNode<Parts extends Behaviours> implements AnyNode {
   readonly world: VirtualWorld
   readonly peerId: PeerId
   readonly swarm: Swarm<BehaviourEvent<Parts>, VirtualConnection>
+  /** The composition. */
+  readonly root: ComposedBehaviour<Parts>
   /** Their commands. */
   readonly behaviours: { readonly [Key in keyof Parts]: Commands<Parts[Key]> }
   /** What `poll` gave so far, but for what only a driver needs. */
@@ -175,6 +177,7 @@ export class VirtualNode<Parts extends Behaviours> implements AnyNode {
     this.world = world
     this.peerId = peerId
     const root = composeBehaviours(behaviours)
+    this.root = root
     attachBehaviour(root, componentsOf(peerId))
     this.behaviours = commandsOf(root) as typeof this.behaviours
     this.swarm = new Swarm<BehaviourEvent<Parts>, VirtualConnection>(root, () => {
