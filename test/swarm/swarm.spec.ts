@@ -246,6 +246,16 @@ describe('commands of behaviours', () => {
     expect([closing, excepted, open, younger].map(stub => stub?.messages)).toEqual([[], [], [1], []])
   })
 
+  it('come back from a connection that closes, the last resort of `any` (S7.11)', () => {
+    const { stub } = establish('c1')
+    stub.status = { phase: 'closing', reason: 'local-close', cause: undefined }
+    root.push({ type: 'notify-handler', peer: BOB, connection: 'any', event: 'a' }, { type: 'notify-handler', peer: BOB, connection: 'c1', event: 'b', token: 1 })
+    drain()
+
+    expect(stub.messages).toEqual([])
+    expect(root.swarmEvents.slice(1)).toMatchObject([{ reason: 'closing', event: 'a' }, { reason: 'closing', event: 'b', token: 1 }])
+  })
+
   it('close one connection of a peer, or all, gracefully or with an error', () => {
     const [first, second] = [establish('c1').stub, establish('c2').stub]
     const other = establish('c3', CAROL).stub
