@@ -42,9 +42,9 @@ export class PeerCalls<Result, Message> {
   readonly #outbox = new Outbox<NotifyHandler<Message> | Dial>(Infinity)
 
   constructor (init: PeerCallsInit<Result, Message>) {
-    const { action, maxOpen, toCancel } = init
+    const { action, maxOpen } = init
     this.#init = init
-    this.#calls = new Calls({ action, maxOpen, onAbandoned: (call, error) => { this.#tell(call, toCancel(call, error)) } })
+    this.#calls = new Calls({ action, maxOpen, onAbandoned: (call, error) => { this.#tell(call, init.toCancel(call, error)) } })
   }
 
   /**
@@ -79,17 +79,12 @@ export class PeerCalls<Result, Message> {
   /** To be told of every event. */
   onSwarmEvent (event: FromSwarm): void {
     this.#connections.onSwarmEvent(event)
-    switch (event.type) {
-      case 'connection-established':
-        this.#connected(event.peer)
-        break
-      case 'connection-closed':
-        this.#calls.rejectAll(event.connection, new ConnectionClosedError(`${this.#init.action}: the connection closed`))
-        break
-      case 'dial-failure':
-        this.#dialFailed(event)
-        break
-      default:
+    if (event.type === 'connection-established') {
+      this.#connected(event.peer)
+    } else if (event.type === 'connection-closed') {
+      this.#calls.rejectAll(event.connection, new ConnectionClosedError(`${this.#init.action}: the connection closed`))
+    } else if (event.type === 'dial-failure') {
+      this.#dialFailed(event)
     }
   }
 

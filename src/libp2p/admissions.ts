@@ -84,7 +84,7 @@ export class Admissions implements GateKeeper {
    * The host has opened `host`: leads it through the gates that are left, and then calls `enter`, which makes it a
    * connection of the swarm; at once if nobody takes time. A denied connection is closed.
    */
-  open (host: HostConnection, enter: (admission: Admission, connection: EstablishedConnection) => void): void | Promise<void> {
+  open (host: HostConnection, enter: (admission: Admission, connection: EstablishedConnection) => void): Promise<void> | undefined {
     const { remotePeer: peer, remoteAddr: address, direction, limits } = host
     const admission = this.#admissionOf(host)
     const { id, signal, established } = admission
@@ -103,7 +103,11 @@ export class Admissions implements GateKeeper {
       }
     }
     const answer = this.#passEstablished(admission, connection)
-    return typeof answer === 'boolean' ? decide(answer) : answer.then(decide)
+    if (typeof answer !== 'boolean') {
+      return answer.then(decide)
+    }
+    decide(answer)
+    return undefined
   }
 
   /** The host has opened a connection that the swarm does not take: what was committed for it is taken back. */

@@ -72,7 +72,10 @@ export class Dialer {
     const dial = this.#joinable(parsed.peer, refusal) ?? new OwnDial(nextConnectionId(), parsed, condition === 'always')
     dial.waiting++
     const outcome = refusal === undefined ? this.#dials.get(dial) ?? this.#begin(dial) : this.#run(dial, refusal)
-    outcome.then((connection) => { wait.resolve(connection) }, (error: Error) => { wait.reject(error) })
+    outcome.then(
+      (connection) => { wait.resolve(connection) },
+      (error: unknown) => { wait.reject(error as DialFailureError) }
+    )
     try {
       return await wait.promise
     } catch (error) {
@@ -173,12 +176,12 @@ export class Dialer {
   }
 
   async #connect (dial: OwnDial): Promise<ConnectionDriver> {
-    const { node, driven, driver } = this.#components
+    const { node, driver } = this.#components
     const pending = await this.#attemptOf(dial)
     await this.#passGate(dial, pending)
     // Without an address it is the host who finds one, if there is a peer to look for.
     const target = dial.addresses.length === 0 && dial.peer !== undefined ? dial.peer : [...dial.addresses]
-    const connection = await driven(await node.connectionManager.openConnection(target, hostOptions(dial)))
+    const connection = await this.#components.driven(await node.connectionManager.openConnection(target, hostOptions(dial)))
     if (dial.peer?.equals(connection.peer) === false) {
       connection.close()
       throw new Failed('wrong-peer')

@@ -78,8 +78,8 @@ export class HostOrders {
     await listener.close()
   }
 
-  async #awaitCheck ({ check, settle }: AwaitCheck): Promise<void> {
-    const denied = await verdictOf(check, { stage: 'established', direction: 'inbound' }, this.#components.terms)
-    this.#components.turn(() => { settle(denied) })
+  async #awaitCheck (order: AwaitCheck): Promise<void> {
+    const denied = await verdictOf(order.check, { stage: 'established', direction: 'inbound' }, this.#components.terms)
+    this.#components.turn(() => { order.settle(denied) })
   }
 }

@@ -114,7 +114,7 @@ export class SwarmDriver<Driven extends DrainedConnection> implements Turns {
           try {
             resolve(this.ask(input))
           } catch (thrown) {
-            reject(thrown as Error)
+            reject(thrown)
           }
         })
       })

@@ -77,7 +77,7 @@ async function awaitVerdict (
 }
 
 function waitFor ({ behaviour, check }: GateAnswer, question: Question, terms: VerdictTerms, signal: AbortSignal | undefined): Wait<Denied<Error>> {
-  const { scheduler, gateTimeoutMs, onRejection } = terms
+  const { scheduler, gateTimeoutMs } = terms
   const wait = new Wait<Denied<Error>>({ scheduler, action: `Cannot wait for the gate of "${behaviour}"` }, { signal, timeoutMs: gateTimeoutMs })
   // One that is not waited for yet must not be an unhandled rejection.
   wait.promise.catch(() => undefined)
@@ -85,7 +85,7 @@ function waitFor ({ behaviour, check }: GateAnswer, question: Question, terms: V
     (answer: unknown) => { wait.resolve(parseVerdict(answer)) },
     (cause: unknown) => {
       if (wait.resolve(new ConnectionDenied(asCause(cause)))) {
-        onRejection(behaviour, question, cause)
+        terms.onRejection(behaviour, question, cause)
       }
     }
   )

@@ -42,7 +42,7 @@ function nodeWith (enabled = true) {
   return { node, bob, peerHandler, it: node.behaviours.it }
 }
 
-const types = (handler: RecordingHandler | undefined) => handler?.events.map((event) => 'change' in event ? `${event.type} ${String(event.change)} ${event.protocols.join(' ')}` : event.type)
+const types = (handler: RecordingHandler | undefined) => handler?.events.map((event) => 'change' in event ? `${event.type} ${event.change} ${event.protocols.join(' ')}` : event.type)
 
 describe('toggle() (S7.14)', () => {
   it('is on unless said otherwise, and has the wrapped behaviour as inner', () => {

@@ -6,6 +6,7 @@ import { RecordingHandler } from '../../src/testing/recording-handler.ts'
 import { ScriptedConnection } from '../../src/testing/scripted-connection.ts'
 import { inbound } from '../support/scripted.ts'
 import type { PollContext } from '../../src/core/poll.ts'
+import type { RoutedHandler } from '../../src/handler/route.ts'
 
 const cx: PollContext = { now: 0, wake: () => {}, wakeAt: () => {} }
 
@@ -39,9 +40,10 @@ describe('mapHandler() (S4.14)', () => {
     const info = { inboundInfo: () => 'info', inboundUpgrade: () => ({ poll: () => 'output' }), inboundTimeoutMs: 7 }
     const mapped = mapHandler(Object.assign(inner, info), {})
     inner.isKeepAlive = true
-    expect([mapped.inboundTimeoutMs, mapped.listenProtocols(), mapped.keepAlive?.(), mapped.inboundInfo?.('/a')]).toEqual([7, ['/a'], true, 'info'])
-    expect(mapped.inboundUpgrade?.({} as never, '/a').poll(cx)).toBe('output')
-    const bare = mapHandler({ listenProtocols: () => [], onConnectionEvent: () => {} }, {})
+    const routed: RoutedHandler = mapped
+    expect([routed.inboundTimeoutMs, routed.listenProtocols(), routed.keepAlive?.(), routed.inboundInfo?.('/a')]).toEqual([7, ['/a'], true, 'info'])
+    expect(routed.inboundUpgrade?.({}, '/a')?.poll(cx)).toBe('output')
+    const bare: RoutedHandler = mapHandler({ listenProtocols: () => [], onConnectionEvent: () => {} }, {})
     expect([bare.inboundTimeoutMs, bare.keepAlive?.(), bare.inboundInfo?.('/a'), bare.poll?.(cx), bare.pollClose?.(cx)]).toEqual([0, false, undefined, PENDING, undefined])
   })
 

@@ -171,7 +171,7 @@ describe('a gate', () => {
 describe('the gater of the user', () => {
   it('is asked first, keeps its other hooks and its private state, and is not written to', async () => {
     class Own implements ConnectionGater {
-      #asked: string[] = []
+      readonly #asked: string[] = []
       get asked () { return this.#asked }
       denyInboundConnection (wire: MultiaddrConnection) { this.#asked.push(`inbound ${wire.direction}`); return false }
       async denyOutboundUpgradedConnection () { this.#asked.push('outbound'); return true }

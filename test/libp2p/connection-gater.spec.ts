@@ -35,7 +35,8 @@ describe('gated()', () => {
     keep(gater, own)
     own.answer = true
     expect([
-      gater.denyDialMultiaddr?.(ADDRESS), gater.denyInboundConnection?.(WIRE), gater.denyInboundUpgradedConnection?.(BOB, WIRE), gater.denyOutboundUpgradedConnection?.(BOB, WIRE)
+      gater.denyDialMultiaddr?.(ADDRESS), gater.denyInboundConnection?.(WIRE),
+      gater.denyInboundUpgradedConnection?.(BOB, WIRE), gater.denyOutboundUpgradedConnection?.(BOB, WIRE)
     ]).toEqual([true, true, true, true])
     expect(own.asked).toEqual(['dial', 'inbound', 'upgraded inbound', 'upgraded outbound'])
   })

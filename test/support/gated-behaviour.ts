@@ -1,7 +1,6 @@
 import { ConnectionDenied } from '../../src/behaviour/connection-denied.ts'
-import { RecordingHandler } from '../../src/testing/recording-handler.ts'
+import { IdleHandler } from '../../src/handler/idle-handler.ts'
 import type { Check, Denied } from '../../src/behaviour/connection-denied.ts'
-import type { AnyHandler } from '../../src/behaviour/connection-handler.ts'
 import type { FromSwarm } from '../../src/behaviour/from-swarm.ts'
 import type { EstablishedConnection, NetworkBehaviour, PendingConnection } from '../../src/behaviour/network-behaviour.ts'
 
@@ -52,13 +51,13 @@ export class GatedBehaviour implements NetworkBehaviour<never, never, never, Ful
     return this.#gate('checkEstablished', connection)
   }
 
-  commitEstablished (connection: EstablishedConnection): AnyHandler<never, never> | Denied<Full> {
+  commitEstablished (connection: EstablishedConnection): IdleHandler | Denied<Full> {
     const denied = this.#gate('commitEstablished', connection) as Denied<Full>
     if (denied !== undefined) {
       return denied
     }
     this.held.push(`established ${connection.id}`)
-    return new RecordingHandler()
+    return new IdleHandler()
   }
 
   rollback (attempt: PendingConnection | EstablishedConnection, cause: unknown): void {

@@ -204,11 +204,19 @@ export class VirtualNode<Parts extends Behaviours> implements AnyNode {
 
   establish (id: string, peer: PeerId, direction: Direction, limits: ConnectionLimits | undefined, init: ConnectionInit): VirtualConnection {
     let made: VirtualConnection | undefined
+    let denied: unknown
     this.turn(() => {
-      made = this.swarm.establish({ id, peer, direction, address: SOMEWHERE, limits, signal: NEVER_ABORTED }, (handler, wake) =>
-        new VirtualConnection(this, { id, peer, direction }, handler, wake, init))
+      try {
+        made = this.swarm.establish({ id, peer, direction, address: SOMEWHERE, limits, signal: NEVER_ABORTED }, (handler, wake) =>
+          new VirtualConnection(this, { id, peer, direction }, handler, wake, init))
+      } catch (thrown) {
+        denied = thrown
+      }
     })
-    return made!
+    if (made === undefined) {
+      throw denied
+    }
+    return made
   }
 
   nextInstant (): Instant {

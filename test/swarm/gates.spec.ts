@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { attachBehaviour } from '../../src/behaviour/attach.ts'
 import { composeBehaviours } from '../../src/behaviour/compose.ts'
-import { ConnectionDenied } from '../../src/behaviour/connection-denied.ts'
 import { IdleHandler } from '../../src/handler/idle-handler.ts'
 import { PENDING } from '../../src/core/poll.ts'
 import { Swarm } from '../../src/swarm/swarm.ts'
 import { Full, GatedBehaviour, deny } from '../support/gated-behaviour.ts'
 import { ALICE, BOB, NEVER_ABORTED, SOMEWHERE, componentsOf } from '../support/virtual-world.ts'
+import type { ConnectionDenied } from '../../src/behaviour/connection-denied.ts'
 import type { EstablishedConnection, PendingConnection } from '../../src/behaviour/network-behaviour.ts'
 import type { AnyHandler } from '../../src/behaviour/connection-handler.ts'
 import type { PooledConnection } from '../../src/swarm/pooled-connection.ts'
@@ -118,8 +118,11 @@ describe('a denial', () => {
 describe('gates inside a poll', () => {
   it('throw, as every input does (S1.3)', () => {
     let thrown: unknown
-    const root = { commitEstablished: () => undefined, poll: () => { try { inner.gates.checkPending(ATTEMPT) } catch (error) { thrown = error } return PENDING } }
-    const inner = new Swarm<unknown>(root as never, () => {})
+    const poll = (): typeof PENDING => {
+      try { inner.gates.checkPending(ATTEMPT) } catch (error) { thrown = error }
+      return PENDING
+    }
+    const inner = new Swarm<unknown>({ commitEstablished: () => undefined, poll }, () => {})
     inner.poll(0)
     expect(thrown).toMatchObject({ name: 'InvalidStateError' })
   })
