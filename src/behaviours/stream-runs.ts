@@ -92,6 +92,8 @@ class StreamRun<Event> implements EventListenerObject {
       } else {
         await result
       }
+      // Both directions: what the callback left unread, or a listener that it forgot, must not keep the stream.
+      await this.#stream.closeRead()
       await this.#stream.close()
     } catch (error) {
       // The end of a stream shows in whatever its callback does next, and is nobody's mistake.
