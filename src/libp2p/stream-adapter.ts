@@ -34,6 +34,11 @@ interface Adopted extends Stream {
   readonly [ADAPTER]: StreamAdapter
 }
 
+/** Whether `stream` was agreed for a behaviour. */
+export function isOfBehaviour (stream: Stream): boolean {
+  return ADAPTER in stream && stream[ADAPTER] instanceof StreamAdapter && stream[ADAPTER].isOfBehaviour
+}
+
 /** What every adopted stream gets: shared functions, so that a stream costs no closure. */
 const ADOPTED_METHODS = {
   ignoreForKeepAlive (this: Adopted): void {
@@ -88,6 +93,11 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
   /** Whether the remote ended its side in order. */
   get remoteEnded (): boolean {
     return this.#remoteEnded
+  }
+
+  /** Whether it was agreed, and not for the host. */
+  get isOfBehaviour (): boolean {
+    return this.#phase === 'accepted' && !this.#isOfHost
   }
 
   /** Listener of the stream. */

@@ -35,6 +35,7 @@ function ending () {
     inboundStream: () => {},
     openHostStream: async () => Promise.reject(new Error('unused')),
     passedThrough: () => {},
+    isHidden: () => false,
     closeMuxer: async (options) => { await port.closeMuxer(options) },
     abortMuxer: (error) => { port.abortMuxer(error) }
   }

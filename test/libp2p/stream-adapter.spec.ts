@@ -252,11 +252,18 @@ describe('a stream that is accepted', () => {
     const { stream, remote, port, told } = adopted()
     port.accept('/a')
     await stream.close()
-    const reading = port.stream[Symbol.asyncIterator]().next()
+    const reading = (async () => {
+      let text = ''
+      for await (const chunk of port.stream) {
+        text += textOf(chunk)
+      }
+      return text
+    })()
     await tick()
     expect(told).toEqual([])
     remote.send(bytesOf('late'))
-    expect(textOf((await reading).value ?? bytesOf(''))).toBe('late')
+    await remote.close()
+    expect(await reading).toBe('late')
   })
 
   it('does not hurry what was written and has not left yet', async () => {
