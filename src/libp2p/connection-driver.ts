@@ -1,5 +1,7 @@
+import { ConnectionClosedError } from '@libp2p/interface'
 import { Connection } from '../connection/connection.ts'
 import { PENDING } from '../core/poll.ts'
+import { show } from '../core/printable.ts'
 import { brokenProtocolRule } from '../protocols/stream-protocol.ts'
 import { ConnectionTurns } from './connection-turns.ts'
 import { HostRequests } from './host-requests.ts'
@@ -164,12 +166,20 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
   // ------------------------------------------------------------------------------------- for the host: MuxerOwner
 
   /** See {@link MuxerOwner}. */
+  get isOpen (): boolean {
+    return this.status.phase === 'open'
+  }
+
+  /** See {@link MuxerOwner}. */
   inboundStream (stream: Stream): void {
     this.#streams.arrived(stream)
   }
 
   /** See {@link MuxerOwner}. A name that no peer of ours would propose is left to the host, which is less strict. */
   async openHostStream ({ protocol = '', ...options }: CreateStreamOptions): Promise<Stream> {
+    if (!this.isOpen) {
+      throw new ConnectionClosedError(`Cannot open a stream for "${show(protocol)}": the connection closes`)
+    }
     if (brokenProtocolRule(protocol, this.#components.config.connection.maxFrameLength - 1) === undefined) {
       return await this.#requests.open(protocol, options)
     }

@@ -5,6 +5,8 @@ import type {
 
 /** Who takes over the streams of a wrapped muxer once its connection is known. */
 export interface MuxerOwner {
+  /** Whether streams may be opened: false as soon as the connection begins to close, which the inner muxer hears of later. */
+  readonly isOpen: boolean
   /** The remote opened a stream that bears no name yet. */
   inboundStream (stream: Stream): void
   /** A service of the node wants a stream that speaks `options.protocol`. */
@@ -97,9 +99,10 @@ export class NegotiatedMuxer extends TypedEventEmitter<StreamMuxerEvents> implem
     return streams.filter((stream) => !owner.isHidden(stream))
   }
 
-  /** Of the inner muxer. */
+  /** Of the inner muxer; `closing` while handlers have their last word before it. */
   get status (): StreamMuxer['status'] {
-    return this.inner.status
+    const { owner, inner: { status } } = this
+    return status === 'open' && owner?.isOpen === false ? 'closing' : status
   }
 
   /**

@@ -32,6 +32,7 @@ function ending () {
   }
   const port = new MuxerAdapter(host as unknown as Connection, muxer, new ManualScheduler(), user)
   muxer.owner = {
+    isOpen: true,
     inboundStream: () => {},
     openHostStream: async () => Promise.reject(new Error('unused')),
     passedThrough: () => {},

@@ -18,6 +18,7 @@ function ownerOf (muxer: NegotiatedMuxer) {
   const told: unknown[] = []
   const stream = { name: 'negotiated' } as unknown as Stream
   const owner: MuxerOwner = {
+    isOpen: true,
     inboundStream: (inbound) => { told.push(['inboundStream', inbound]) },
     openHostStream: async (options) => { told.push(['openHostStream', options]); return stream },
     passedThrough: (passed) => { told.push(['passedThrough', passed]) },
@@ -116,6 +117,16 @@ describe('a wrapped muxer with an owner', () => {
     expect(muxer.streams).toBe(inner.streams)
     inner.open('/hidden')
     expect(muxer.streams).toEqual([shown])
+  })
+
+  it('closes, for the host, as soon as its owner does', () => {
+    const { inner, muxer } = wrapped()
+    ownerOf(muxer)
+    expect(muxer.status).toBe('open')
+    muxer.owner = { ...muxer.owner!, isOpen: false }
+    expect(muxer.status).toBe('closing')
+    inner.abort(new Error('enough'))
+    expect(muxer.status).toBe('closed')
   })
 
   it('has it close and abort', async () => {
