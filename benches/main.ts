@@ -8,6 +8,7 @@ import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import '../test/support/polyfill.ts'
 import { connectionPoll } from './connection-poll.bench.ts'
+import { executorSchedule } from './executor.bench.ts'
 import { plan } from './matrix.ts'
 import { negotiationPair } from './negotiation-pair.bench.ts'
 import { negotiationRefusals } from './negotiation-refusals.bench.ts'
@@ -15,6 +16,8 @@ import { negotiationSansIo } from './negotiation-sans-io.bench.ts'
 import { negotiationStreams } from './negotiation-streams.bench.ts'
 import { environment, load, table } from './report.ts'
 import { runAll } from './runner.ts'
+import { subscriptionsAddRemove, subscriptionsDispatch, subscriptionsSize } from './subscriptions.bench.ts'
+import { whenAll } from './when-all.bench.ts'
 import type { PlannedCell } from './matrix.ts'
 import type { Report } from './report.ts'
 import type { RunOptions } from './runner.ts'
@@ -77,7 +80,8 @@ function parse (args: string[]): Arguments {
   })
   const filters = values.filter.map(text => new RegExp(text, 'u'))
   const all = [
-    ...plan(negotiationPair), ...plan(negotiationRefusals), ...plan(negotiationStreams), ...plan(negotiationSansIo), ...plan(connectionPoll)
+    ...plan(negotiationPair), ...plan(negotiationRefusals), ...plan(negotiationStreams), ...plan(negotiationSansIo), ...plan(connectionPoll),
+    ...plan(subscriptionsAddRemove), ...plan(subscriptionsDispatch), ...plan(subscriptionsSize), ...plan(whenAll), ...plan(executorSchedule)
   ]
   const cells = filters.length === 0 ? all : all.filter(({ id }) => filters.some(filter => filter.test(id)))
   if (cells.length === 0) {

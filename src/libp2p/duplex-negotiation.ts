@@ -15,7 +15,7 @@ export interface ByteDuplex {
   /** What the other side sends; may be read once. */
   readonly source: AsyncIterable<Chunk>
   /** Sends all of `source`, and ends this side where it ends; may be called once. */
-  sink (source: AsyncIterable<Chunk>): Promise<unknown>
+  sink (source: AsyncIterable<Chunk> | Iterable<Chunk>): Promise<unknown>
 }
 
 /** A duplex whose negotiation agreed. */
@@ -174,7 +174,7 @@ class DuplexNegotiation {
 /** What the sink of the duplex reads: the bytes of the negotiation, then the source of the application. */
 class Writer implements AsyncIterable<Chunk> {
   readonly #chunks: Uint8Array[] = []
-  #source: AsyncIterable<Chunk> | undefined
+  #source: AsyncIterable<Chunk> | Iterable<Chunk> | undefined
   #failure: { readonly error: Error } | undefined
   #wake: (() => void) | undefined
 
@@ -183,7 +183,7 @@ class Writer implements AsyncIterable<Chunk> {
     this.#wake?.()
   }
 
-  continueWith (source: AsyncIterable<Chunk>): void {
+  continueWith (source: AsyncIterable<Chunk> | Iterable<Chunk>): void {
     this.#source = source
     this.#wake?.()
   }

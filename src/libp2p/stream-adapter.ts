@@ -140,6 +140,12 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
   }
 
   /** See {@link StreamPort}. */
+  get isRead (): boolean {
+    const { readStatus } = this.stream
+    return this.stream.listenerCount('message') > 0 && readStatus !== 'closing' && readStatus !== 'closed'
+  }
+
+  /** See {@link StreamPort}. */
   unread (bytes: Uint8Array): void {
     const { stream } = this
     if (stream.readStatus === 'readable' && stream.listenerCount('message') > 0) {
@@ -201,11 +207,9 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
    * services may do so; any other stream is done with, and the peer has a limited time to end its side (S6.3).
    */
   tellClosing (): void {
-    const { writeStatus, readStatus } = this.stream
-    const isRead = this.stream.listenerCount('message') > 0 && readStatus !== 'closing' && readStatus !== 'closed'
     if (this.#sink.isBusy) {
       this.#sink.whenIdle(() => { this.tellClosing() })
-    } else if (this.#phase === 'accepted' && !this.#hasToldClosing && writeStatus !== 'writable' && !isRead) {
+    } else if (this.#phase === 'accepted' && !this.#hasToldClosing && this.stream.writeStatus !== 'writable' && !this.isRead) {
       this.#hasToldClosing = true
       this.#sink.streamClosing(this)
     }
@@ -214,6 +218,8 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
   /** Not at once: what was written may take its time to leave, and whoever awaits `close()` begins to read after it. */
   #watchClosing (closed: Promise<void>): Promise<void> {
     if (!this.#isOfHost) {
+      // Who has begun to read since it was told may have stopped by this.
+      this.#hasToldClosing = false
       const tellLater = (): void => { this.#sink.tellClosingLater(this) }
       closed.then(tellLater, tellLater)
     }

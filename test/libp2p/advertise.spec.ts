@@ -111,6 +111,22 @@ describe('Advertiser (S3.22)', () => {
     expect(host.handlers.has('/a')).toBe(true)
   })
 
+  it('puts an entry back that somebody removed', async () => {
+    const { host, advertiser, node, settle } = advertising()
+    node.declared = ['/a', '/b']
+    await advertiser.start()
+    host.takeCalls()
+    await host.registrar.unhandle('/a')
+    advertiser.hostChanged()
+    await settle()
+    expect(host.takeCalls()).toEqual(['unhandle /a', 'patch /a /b', 'handle /a'])
+    await host.registrar.unhandle('/b')
+    host.takeCalls()
+    node.declared = ['/a']
+    await settle()
+    expect(host.takeCalls()).toEqual([])
+  })
+
   it('takes everything back at the end, and may be started again', async () => {
     const { host, advertiser, node, scheduler } = advertising()
     node.declared = ['/a']

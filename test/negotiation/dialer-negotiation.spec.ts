@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { PENDING } from '../../src/core/poll.ts'
-import { DEFAULT_LIMITS, DialerNegotiation } from '../../src/negotiation/index.ts'
+import { DEFAULT_LIMITS, DialerNegotiation, ListenerNegotiation } from '../../src/negotiation/index.ts'
+import { listing } from '../support/listing.ts'
 import { hex, outcomeText, run, toHex, wire } from '../support/wire.ts'
 import type { Run } from '../support/wire.ts'
 
@@ -153,6 +154,23 @@ describe('DialerNegotiation', () => {
     negotiation.handleTurn()
     expect(run(negotiation, '')).toMatchObject({ out: hex('C'), outcome: { type: 'ok', protocol: '/c', rest: wire('pong') } })
     expect(negotiation.wantsTurn).toBe(false)
+  })
+
+  it('S2.34: gives up what it kept, to be fed again', () => {
+    for (const negotiation of [
+      new DialerNegotiation(['/a', '/b', '/c'], { ...DEFAULT_LIMITS, maxFramesPerTurn: 2 }),
+      new ListenerNegotiation(listing('/c'), { ...DEFAULT_LIMITS, maxFramesPerTurn: 2 })
+    ]) {
+      expect(negotiation.takeKept()).toBeUndefined()
+      const chunk = wire('HDR NA NA C data')
+      negotiation.handleData(chunk)
+      chunk.fill(0)
+      const kept = negotiation.takeKept()
+      expect(kept).toEqual(wire('NA C data'))
+      expect([negotiation.wantsTurn, negotiation.takeKept(), negotiation.pollOutcome()]).toEqual([false, undefined, PENDING])
+      negotiation.handleData(kept ?? new Uint8Array(0))
+      expect(outcomeText(run(negotiation, 'FIN').outcome)).toBe('OK(/c, rest=64617461)')
+    }
   })
 
   it('S2.34: does not take the quick way when it has more frames than the turn', () => {

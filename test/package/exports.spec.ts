@@ -21,18 +21,19 @@ const published: Record<string, Names> = {
       'negotiated', 'protocolBehaviour', 'protocolHandler', 'swarm', 'withSwarm'
     ],
     types: [
-      'AnyBehaviour', 'AnyHandler', 'BehaviourEvent', 'BehaviourFault', 'BehaviourOf', 'BehaviourSource', 'Behaviours', 'CallOptions',
-      'ChangeCallback', 'CloseConnection', 'CloseReason', 'Commands', 'ComposedBehaviour', 'ComposedHandler',
-      'ConnectionClosed', 'ConnectionEstablished', 'ConnectionEvent', 'ConnectionHandler', 'ConnectionId',
-      'ConnectionInit', 'ConnectionOrigin', 'Direction', 'EmitEvent', 'EstablishedConnection', 'EventOf',
-      'EventsIterator', 'EventsOptions', 'FailedOutcome', 'FromSwarm', 'FullyNegotiatedInbound',
-      'FullyNegotiatedOutbound', 'HandlerContext', 'HandlerError', 'HandlerOutput', 'KeyedEvent',
-      'ListenAddressChange', 'NegotiatedStream', 'NetworkBehaviour', 'NotifyHandler', 'OpenOptions', 'OpenStream',
-      'Opener', 'OutboundStreamRequest', 'PeerProtocolsChange', 'Poll', 'PollContext', 'ProtocolBehaviourInit',
-      'ProtocolFilter', 'ProtocolHandlerInit', 'ProtocolInit', 'ProtocolList', 'ProtocolListing', 'ProtocolSupport',
-      'ProtocolsChange', 'ProtocolsView', 'ShortBehaviour', 'SignalOptions', 'StreamCallback', 'StreamContext', 'StreamFailure',
-      'StreamPhase', 'StreamUpgrade', 'StreamUpgradeErrorKind', 'Subscription', 'Swarm', 'SwarmComponents',
-      'SwarmConnection', 'SwarmEvents', 'SwarmInit', 'SwarmLimits', 'SwarmProtocols', 'ToSwarm', 'WithSwarmOptions'
+      'AnyBehaviour', 'AnyHandler', 'BehaviourEvent', 'BehaviourFault', 'BehaviourOf', 'BehaviourSource',
+      'Behaviours', 'CallOptions', 'ChangeCallback', 'CloseConnection', 'CloseReason', 'Commands',
+      'ComposedBehaviour', 'ComposedHandler', 'ConnectionClosed', 'ConnectionEstablished', 'ConnectionEvent',
+      'ConnectionHandler', 'ConnectionId', 'ConnectionInit', 'ConnectionOrigin', 'Direction', 'EmitEvent',
+      'EstablishedConnection', 'EventOf', 'EventsIterator', 'EventsOptions', 'FailedOutcome', 'FromSwarm',
+      'FullyNegotiatedInbound', 'FullyNegotiatedOutbound', 'HandlerContext', 'HandlerError', 'HandlerOutput',
+      'KeyedEvent', 'ListenAddressChange', 'NegotiatedStream', 'NetworkBehaviour', 'NotifyHandler', 'OpenOptions',
+      'OpenStream', 'Opener', 'OutboundStreamRequest', 'PeerProtocolsChange', 'Poll', 'PollContext',
+      'ProtocolBehaviourInit', 'ProtocolFilter', 'ProtocolHandlerInit', 'ProtocolInit', 'ProtocolList',
+      'ProtocolListing', 'ProtocolSupport', 'ProtocolsChange', 'ProtocolsView', 'ShortBehaviour', 'SignalOptions',
+      'StreamCallback', 'StreamContext', 'StreamFailure', 'StreamPhase', 'StreamUpgrade', 'StreamUpgradeErrorKind',
+      'Subscription', 'Swarm', 'SwarmComponents', 'SwarmConnection', 'SwarmEvents', 'SwarmInit', 'SwarmLimits',
+      'SwarmProtocols', 'ToSwarm', 'WithSwarmOptions'
     ]
   },
   './connection': {
@@ -45,10 +46,13 @@ const published: Record<string, Names> = {
     ]
   },
   './negotiation': {
-    values: ['DEFAULT_LIMITS', 'DialerNegotiation', 'ListenerNegotiation', 'PENDING'],
+    values: [
+      'DEFAULT_LIMITS', 'DialerNegotiation', 'ListenerNegotiation', 'MultistreamSelectError', 'PENDING', 'decodeList',
+      'handle', 'select'
+    ],
     types: [
-      'Agreed', 'Interrupted', 'NegotiationLimits', 'NegotiationOutcome', 'NotAgreed', 'Poll', 'ProtocolEntry',
-      'ProtocolIndex', 'Violated'
+      'Agreed', 'ByteDuplex', 'DialerOptions', 'Interrupted', 'MultistreamSelectInit', 'NegotiatedDuplex',
+      'NegotiationLimits', 'NegotiationOutcome', 'NotAgreed', 'Poll', 'ProtocolEntry', 'ProtocolIndex', 'Violated'
     ]
   },
   './protocols': {
@@ -61,6 +65,14 @@ const published: Record<string, Names> = {
       'ProtocolsChange', 'ProtocolsView', 'RemoteProtocolsInit', 'RemoteReportChange', 'StreamProtocol',
       'TruncatedReport'
     ]
+  },
+  './subscriptions': {
+    values: ['CompositeSubscription', 'EventHub', 'FilteredHub', 'SubscriptionBase', 'subscription'],
+    types: ['Child', 'CompositeSubscriptionInit', 'EventCallback', 'Filter', 'Key', 'SetThresholds', 'Subscription', 'SubscriptionHolder', 'Topic', 'Unsubscribable']
+  },
+  './concurrency': {
+    values: ['CoalescingExecutor', 'andAllComplete', 'andAllSucceed', 'gather', 'inlineExecutor', 'whenAllComplete', 'whenAllSucceed'],
+    types: ['CoalescingExecutorComponents', 'CoalescingExecutorInit', 'Executor', 'Gathered', 'Outcomes', 'Task', 'WhenAllOptions']
   },
   './ping': {
     values: ['ping'],
