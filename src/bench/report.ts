@@ -52,16 +52,19 @@ export interface Environment {
 
 /** How much was measured, and by which thresholds it was judged. */
 export interface ReportOptions {
+  /** Each has a hash seed of its own. */
   readonly processes: number
   /** Of each process. */
   readonly rounds: number
   /** Of each round of a cell. */
   readonly samples: number
+  /** The least length of a sample. */
   readonly minTimeMs: number
   /** Changes up to this size are none, as a fraction: 0.02. */
   readonly noise: number
   /** An interval within this size of no change says `no change`, as a fraction: 0.05. */
   readonly tolerance: number
+  /** Of every interval. */
   readonly confidence: 0.95
 }
 
@@ -174,7 +177,13 @@ export interface Controls {
   /** A cell of the run against its twin, which is the same code: whatever it says is noise. */
   readonly twin?: Comparison
   /** A body that never changes, in nanoseconds. */
-  readonly fixed: { readonly low: number, readonly mid: number, readonly high: number }
+  readonly fixed: {
+    readonly low: number
+    readonly mid: number
+    readonly high: number
+    /** Its value in each process, in the order of `environment.seeds`: what a later run is paired with. */
+    readonly perProcess?: readonly number[]
+  }
   /** That body now against then; only with a saved baseline. */
   readonly fixedChange?: Comparison
 }
