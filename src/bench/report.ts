@@ -37,7 +37,7 @@ export interface Environment {
   readonly executor: string
   /** Flags of V8 that the processes ran with, beside their hash seed. */
   readonly flags: readonly string[]
-  /** The hash seed of each process that was completed, in order. */
+  /** The hash seed of each process, in order. */
   readonly seeds: readonly number[]
   /** What the order of the cells was drawn from. */
   readonly orderSeed: number
