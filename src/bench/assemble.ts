@@ -65,17 +65,25 @@ function twinMatch ({ twinOf }: Plan, values: ReadonlyMap<string, ProcessValues>
 
 /** How fast the machine is, now and then. */
 function fixedMatch ({ name, report }: SavedReport, values: ProcessValues): Match {
-  const perProcess = report.controls.fixed.perProcess ?? []
-  const then = new Map(report.environment.seeds.flatMap((seed, index) => {
+  return { values, opponent: { of: { name }, values: fixedValues(report), shift: 0 } }
+}
+
+function fixedValues ({ controls, environment }: Pick<Report, 'controls' | 'environment'>): ProcessValues {
+  const perProcess = controls.fixed.perProcess ?? []
+  return new Map(environment.seeds.flatMap((seed, index) => {
     const ns = perProcess[index]
     return ns === undefined ? [] : [[seed, Math.log(ns)]]
   }))
-  return { values, opponent: { of: { name }, values: then, shift: 0 } }
+}
+
+/** What the machine changed by between two runs, as a fraction. */
+function shiftOf (change: Match | undefined): number {
+  const difference = change && compare(change.values, change.opponent.values)
+  return difference === undefined ? 0 : Math.abs(difference.ratio - 1)
 }
 
 function opponentsIn (plan: Plan, values: ReadonlyMap<string, ProcessValues>, saved: SavedReport | undefined, change: Match | undefined): Opponents {
-  const shift = change && compare(change.values, change.opponent.values)
-  const ofSaved: Opponents = saved === undefined ? () => [] : savedOpponents(saved.name, saved.report, shift === undefined ? 0 : Math.abs(shift.ratio - 1))
+  const ofSaved: Opponents = saved === undefined ? () => [] : savedOpponents(saved.name, saved.report, shiftOf(change))
   const baselines = new Map(plan.cells.map(({ id, baselineIds }) => [id, baselineIds]))
   return (measured) => {
     const inRun = (baselines.get(measured.id) ?? []).flatMap((id): Opponent[] => {
@@ -83,6 +91,19 @@ function opponentsIn (plan: Plan, values: ReadonlyMap<string, ProcessValues>, sa
       return ofOther === undefined ? [] : [{ of: { id }, values: ofOther, shift: 0 }]
     })
     return [...ofSaved(measured), ...inRun]
+  }
+}
+
+/** A saved report compared with another one, instead of what it was compared with before. */
+export function reassemble (report: Report, saved: SavedReport, thresholds: { readonly noise: number | 'auto', readonly tolerance: number }): Report {
+  const { tolerance } = thresholds
+  const noise = noiseOf(thresholds.noise, report.controls.twin)
+  const change = fixedMatch(saved, fixedValues(report))
+  const opponents = savedOpponents(saved.name, saved.report, shiftOf(change))
+  const { results, controls: [fixedChange] } = judgeAll(report.results, opponents, [change], { noise, tolerance })
+  const { fixedChange: _, ...controls } = report.controls
+  return {
+    ...report, results, options: { ...report.options, noise, tolerance }, controls: { ...controls, ...(fixedChange === undefined ? {} : { fixedChange }) }
   }
 }
 

@@ -118,9 +118,10 @@ export interface Plan {
  * Adds the controls.
  *
  * @param cells - at least one
+ * @param control - the control matrix
  * @param random - draws the cell that gets a twin
  */
-export function withControls (cells: readonly PlannedCell[], control: MatrixDescription, random: () => number): Plan {
+export function withControls (cells: readonly PlannedCell[], control: readonly MatrixDescription[], random: () => number): Plan {
   const original = pick(cells, random)
-  return { cells, controls: [...planCells([control]), { ...original, id: CONTROL_IDS.twin, baselineIds: [] }], twinOf: original.id }
+  return { cells, controls: [...planCells(control), { ...original, id: CONTROL_IDS.twin, baselineIds: [] }], twinOf: original.id }
 }

@@ -1,5 +1,6 @@
 import { formatChange, formatTime, significant } from './format.ts'
 import { tablesOf } from './rows.ts'
+import type { Amounts } from './budget.ts'
 import type { Claimed, Comparison, Params, Report, Verdict } from './report.ts'
 import type { Column, ResultTable, Row } from './rows.ts'
 
@@ -70,6 +71,6 @@ function changeLine ({ ratio, low, high }: Comparison): string {
 }
 
 /** The number of cells and how long they take. */
-export function budgetLine (cells: number, amounts: { readonly processes: number, readonly rounds: number, readonly samples: number }, estimateMs: number): string {
-  return `${cells} cells x ${amounts.processes} processes x ${amounts.rounds} rounds x ${amounts.samples} samples: about ${formatTime(estimateMs)}`
+export function budgetLine (cells: number, { processes, rounds, samples }: Amounts, estimateMs: number): string {
+  return `${cells} cells x ${processes} processes x ${rounds} rounds x ${samples} samples: about ${formatTime(estimateMs)}`
 }
