@@ -72,10 +72,16 @@ function resampledCentre (processes: readonly ProcessSamples[], random: () => nu
   return sum / processes.length
 }
 
+/** Puts each sample in its place as it is drawn: a round has a few, and is drawn a hundred thousand times. */
 function resampledMedian (samples: Numbers, random: () => number): number {
-  const drawn = new Float64Array(samples.length)
-  for (let index = 0; index < drawn.length; index++) {
-    drawn[index] = at(samples, Math.floor(random() * samples.length))
+  const sorted: number[] = []
+  for (let drawn = 0; drawn < samples.length; drawn++) {
+    const sample = at(samples, Math.floor(random() * samples.length))
+    let place = drawn
+    for (; place > 0 && at(sorted, place - 1) > sample; place--) {
+      sorted[place] = at(sorted, place - 1)
+    }
+    sorted[place] = sample
   }
-  return percentileOfSorted(drawn.sort(), 0.5)
+  return percentileOfSorted(sorted, 0.5)
 }

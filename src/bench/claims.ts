@@ -41,20 +41,23 @@ function slopes (claim: ClaimDescription, cells: readonly Measured[]): Claimed[]
   }
   return [...groups.values()]
     .filter(({ members }) => members.length >= MIN_POINTS)
-    .map(({ where, members }) => slope(claim, axis, where, members))
+    .flatMap(({ where, members }) => slope(claim, axis, where, members))
 }
 
-function slope (claim: ClaimDescription, axis: string, where: Params, members: readonly Measured[]): Claimed {
+function slope (claim: ClaimDescription, axis: string, where: Params, members: readonly Measured[]): Claimed[] {
   const xs = members.map(({ params }) => Math.log(Number(params[axis])))
   const values = members.map(valuesOf)
   const perProcess = [...values[0]?.keys() ?? []].flatMap((seed) => {
     const ys = values.flatMap(ofCell => ofCell.get(seed) ?? [])
     return ys.length === xs.length ? leastSquares(xs, ys).slope : []
   })
+  if (perProcess.length === 0) {
+    return []
+  }
   const { r2 } = leastSquares(xs, members.map(({ mid }) => Math.log(mid)))
   const value = mean(perProcess)
   const margin = marginOfError(perProcess)
-  return { ...answer({ ...claim, where }, { value, low: value - margin, high: value + margin }, perProcess.length), r2 }
+  return [{ ...answer({ ...claim, where }, { value, low: value - margin, high: value + margin }, perProcess.length), r2 }]
 }
 
 function ratio (claim: ClaimDescription, matrix: string, cell: Measured, own: readonly Measured[]): Claimed[] {
