@@ -36,6 +36,11 @@ export class Body {
     return this.iterations * this.repeat
   }
 
+  /** Whether calls return at once, because one of them failed. */
+  get hasFailed (): boolean {
+    return this.#failure !== undefined
+  }
+
   /** @throws what `run` threw, or a TypeError when it returned no finite number */
   check (): void {
     if (this.#failure !== undefined) {

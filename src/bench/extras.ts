@@ -47,7 +47,7 @@ export async function bytesPerIteration (body: Body, runtime: Runtime): Promise<
       await pending
     }
     calls++
-  } while (runtime.now() < end)
+  } while (runtime.now() < end && !body.hasFailed)
   const bytes = (runtime.heapUsed() - before + stop().freedBytes) / (calls * body.iterationsPerCall)
   return bytes < LEAST_BYTES ? 0 : bytes
 }

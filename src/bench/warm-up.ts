@@ -17,7 +17,7 @@ const MAX_DOUBLINGS = 30
  */
 export async function calibrate (body: Body, runtime: Runtime, by: 'iterations' | 'repeat'): Promise<void> {
   const end = runtime.now() + CALIBRATION_MS
-  for (let doublings = 0; doublings < MAX_DOUBLINGS;) {
+  for (let doublings = 0; doublings < MAX_DOUBLINGS && !body.hasFailed;) {
     const fastest = Math.min(await callTime(body, runtime), await callTime(body, runtime), await callTime(body, runtime))
     if (fastest < LEAST_CALL_MS) {
       body[by] *= 2
@@ -68,7 +68,7 @@ export async function warmUp (body: Body, runtime: Runtime, leastMs: number): Pr
     if (elapsed >= leastMs && isSteady) {
       return true
     }
-    if (elapsed >= leastMs * MAX_STRETCH) {
+    if (elapsed >= leastMs * MAX_STRETCH || body.hasFailed) {
       return false
     }
     before = perCall
@@ -84,6 +84,6 @@ async function block (body: Body, runtime: Runtime, lengthMs: number): Promise<n
     await called(body)
     calls++
     elapsed = runtime.now() - start
-  } while (elapsed < lengthMs)
+  } while (elapsed < lengthMs && !body.hasFailed)
   return elapsed / calls
 }
