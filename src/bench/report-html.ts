@@ -37,7 +37,7 @@ export function renderHtml (report: Report): string {
       ])}${link('run', 'Run order')}${link('environment', 'Environment')}</ul></nav></header>
     <main id="main" tabindex="-1"><h2 class="hidden">Summary</h2>${summary(report)}
     ${parts.map(({ suite, id, parts: own }) => markup`<h2 id="${id}">${suite.name}</h2>${own.map(({ name, slug, content }) =>
-      markup`<section aria-labelledby="${id}-${slug}"><h3 id="${id}-${slug}">${name}</h3>${content}</section>`)}`)}
+      markup`<section><h3 id="${id}-${slug}">${name}</h3>${content}</section>`)}`)}
     <h2 id="run">Run order</h2>${runOrder(report, 'run-order')}
     <h2 id="environment">Environment</h2>${environmentList(report)}</main>
     <footer><p>Figures are the time of one iteration; intervals are 95 %. This page is complete: it loads nothing.</p></footer>

@@ -30,7 +30,8 @@ export function comparisons (suite: Suite, noise: number, id: string): Markup | 
   return opponents.size === 0
     ? undefined
     : markup`
-      <p class="note">Each mark is the change of one cell, its line the 95 % interval. Left is faster, right is slower; changes inside the shaded band (±${showShare(noise)}) count as noise.</p>
+      <p class="note">Each mark is the change of one cell, its line the 95 % interval. Left is faster, right is slower;
+        changes inside the shaded band (±${showShare(noise)}) count as noise.</p>
       ${[...opponents].map(([against, rows], at) => {
         const scale = changeScale(rows.map(({ change }) => change), noise, [8, PLOT - 8])
         const facets = facetsBy(rows.map(({ cell }) => cell), suite.y === undefined || suite.y === suite.series ? [] : [suite.y])
@@ -122,8 +123,11 @@ function drawLine (line: Line, { left, width, y, layout }: { left: number, width
     return markup`<g transform="translate(0 ${y})"><path class="rule" d="M0 0H${px(width)}"/><text class="heading" y="13">${line}</text></g>`
   }
   const { cell, change } = line
-  return markup`<g transform="translate(0 ${y})"><text class="name" x="8" y="12">${nameOf(cell, layout.suite)}</text><g transform="translate(${px(left)})">${
-    changeMark(change, layout.scale, 8)}</g><text class="change end" x="${px(left + PLOT + CHANGE - 6)}" y="12">${showChange(change.ratio)}</text><text class="change soft" x="${px(left + PLOT + CHANGE + 4)}" y="12">${intervalOf(change)}</text></g>`
+  const right = left + PLOT + CHANGE
+  return markup`<g transform="translate(0 ${y})"><text class="name" x="8" y="12">${nameOf(cell, layout.suite)}</text>
+    <g transform="translate(${px(left)})">${changeMark(change, layout.scale, 8)}</g>
+    <text class="change end" x="${px(right - 6)}" y="12">${showChange(change.ratio)}</text>
+    <text class="change soft" x="${px(right + 4)}" y="12">${intervalOf(change)}</text></g>`
 }
 
 function describe (rows: readonly Row[]): string {

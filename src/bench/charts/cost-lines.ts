@@ -41,7 +41,8 @@ export function costLines (suite: Suite, id: string): Markup | undefined {
   const facets = facetsBy(measured, axesBut(suite, x, series))
   const bounds: readonly [number, number] = [Math.min(...measured.map(({ low }) => low)), Math.max(...measured.map(({ high }) => high))]
   return markup`
-    <p class="note">Time per iteration over ${x.name}, both axes logarithmic, the same in all panels. The band is the 95 % interval; <i>n</i> to the power of the slope stands beside each line: about 0 is a constant cost, about 1 a linear one.</p>
+    <p class="note">Time per iteration over ${x.name}, both axes logarithmic, the same in all panels. The band is the 95 %
+      interval; <i>n</i> to the power of the slope stands beside each line: about 0 is a constant cost, about 1 a linear one.</p>
     <div class="grid lines">${facets.map((facet, at) => panel(facet, { suite, x, bounds, id: `${id}-${at}` }))}</div>`
 }
 

@@ -30,7 +30,8 @@ export function distributions (suite: Suite, id: string): Markup | undefined {
   const length = Math.max(...measured.flatMap(({ rounds }) => rounds.map(({ order }) => order))) + 1
   const groups = facetsBy(measured, suite.y === undefined || measured.length <= OPEN_PANELS ? [] : [suite.y])
   return markup`
-    <p class="note">Left, the samples in the order of the run, processes apart; right, their distribution (an outline from ${LEAST_FOR_DENSITY} samples on) with the 95 % interval of the figure. Axes are logarithmic, each panel has its own.</p>
+    <p class="note">Left, the samples in the order of the run, processes apart; right, their distribution (an outline from
+      ${LEAST_FOR_DENSITY} samples on) with the 95 % interval of the figure. Axes are logarithmic, each panel has its own.</p>
     ${groups.map(({ params, results }, at) => {
       const cells = results.filter(isMeasured)
       const axes = groups.length === 1 ? suite.axes : axesBut(suite, suite.y)
@@ -104,7 +105,9 @@ function jitter (at: number): number {
 function describe ({ samples, rounds, low, mid, high, notes }: Measured): string {
   const sorted = ascending(samples)
   const remarks = notes.length === 0 ? '' : ` Notes: ${notes.join(', ')}.`
-  return `${counted(samples.length, 'sample')} of ${counted(rounds.length, 'round')} from ${showTime(percentileOfSorted(sorted, 0))} to ${showTime(percentileOfSorted(sorted, 1))}; ${showTime(mid)}, 95 % interval ${showTime(low)} to ${showTime(high)}.${remarks}`
+  const range = `from ${showTime(percentileOfSorted(sorted, 0))} to ${showTime(percentileOfSorted(sorted, 1))}`
+  const figure = `${showTime(mid)}, 95 % interval ${showTime(low)} to ${showTime(high)}`
+  return `${counted(samples.length, 'sample')} of ${counted(rounds.length, 'round')} ${range}; ${figure}.${remarks}`
 }
 
 function figuresOf (caption: string, cells: readonly Measured[], suite: Suite): Parameters<typeof dataTable>[0] {

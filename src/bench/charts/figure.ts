@@ -24,9 +24,16 @@ export interface TableData {
 
 /** An SVG that assistive technology reads as one picture. */
 export function drawing ({ id, title, description, width, height, least = 0, body }: Drawing): Markup {
-  return markup`<svg role="img" aria-labelledby="${id}-t" aria-describedby="${id}-d" viewBox="0 0 ${px(width)} ${px(height)}" width="${px(width)}" height="${px(height)}"${least === 0 ? undefined : markup` style="min-width:${px(least)}px"`}>
+  const size = markup`viewBox="0 0 ${px(width)} ${px(height)}" width="${px(width)}" height="${px(height)}"`
+  const style = least === 0 ? undefined : markup` style="min-width:${px(least)}px"`
+  return markup`<svg role="img" aria-labelledby="${id}-t" aria-describedby="${id}-d" ${size}${style}>
     <title id="${id}-t">${title}</title><desc id="${id}-d">${description}</desc>
     ${body}</svg>`
+}
+
+/** A picture in a line of text, 16 pixels high, of what the text says as well: readers by ear skip it. */
+export function spark (width: number, body: Content): Markup {
+  return markup`<svg class="spark" aria-hidden="true" viewBox="0 0 ${width} 16" width="${width}" height="16">${body}</svg>`
 }
 
 /** The data of a chart as a table, folded away beneath it. */
@@ -34,7 +41,8 @@ export function dataTable ({ caption, head, rows }: TableData): Markup {
   return markup`<details class="data"><summary>Figures<span class="hidden"> of ${caption}</span></summary>
     ${scrolling(caption, markup`<table><caption class="hidden">${caption}</caption>
       <thead><tr>${head.map((name) => markup`<th scope="col">${name}</th>`)}</tr></thead>
-      <tbody>${rows.map(([first, ...rest]) => markup`<tr><th scope="row">${first}</th>${rest.map((cell) => markup`<td>${cell}</td>`)}</tr>`)}</tbody></table>`)}
+      <tbody>${rows.map(([first, ...rest]) =>
+        markup`<tr><th scope="row">${first}</th>${rest.map((cell) => markup`<td>${cell}</td>`)}</tr>`)}</tbody></table>`)}
   </details>`
 }
 

@@ -1,6 +1,6 @@
 import { scaleLinear, scaleSqrt } from 'd3-scale'
 import type { AxisValue } from '../axes.ts'
-import { showChange, showRoundChange, showTime } from '../html/figures.ts'
+import { counted, showChange, showRoundChange, showTime } from '../html/figures.ts'
 import { markup, px } from '../html/markup.ts'
 import type { Markup } from '../html/markup.ts'
 import type { Measured, Result } from '../report.ts'
@@ -9,7 +9,7 @@ import { cut, dataTable, drawing, scrolling } from './figure.ts'
 import { CHANGE_STEPS, COST_STEPS } from './palette.ts'
 import { axesBut, describeParams, facetsBy } from './suite.ts'
 import type { Axis, Facet, Suite } from './suite.ts'
-import { VERDICT_MARKS, isSignificant, verdictOf } from './verdicts.ts'
+import { VERDICT_MARKS, isSignificant } from './verdicts.ts'
 
 const CELL = { width: 72, height: 46, gap: 3 }
 const TOP = 40
@@ -122,7 +122,7 @@ function describe (results: readonly Result[]): string {
   const changed = measured.filter(({ baseline }) => isSignificant(baseline)).length
   return mids.length === 0
     ? 'No cell was measured.'
-    : `${measured.length} of ${results.length} cells measured, from ${showTime(Math.min(...mids))} to ${showTime(Math.max(...mids))}; ${changed} changed beyond noise, ${results.filter((result) => verdictOf(result) === 'failed').length} failed.`
+    : `${mids.length} of ${counted(results.length, 'cell')} measured, from ${showTime(Math.min(...mids))} to ${showTime(Math.max(...mids))}; ${changed} changed beyond noise.`
 }
 
 /** Root of the log ratio, so that ten per cent is seen as well as a factor of four. */

@@ -31,7 +31,7 @@ export const LIGHT: Palette = {
 
 /** Of dark pages: dear is bright. */
 export const DARK: Palette = {
-  changes: swatches(['#9fd0ff', '#4b94da', '#1f5083', '#242b35', '#7a4516', '#cf7426', '#ffbd80'], CHANGE_STEPS),
+  changes: swatches(['#7dbcf8', '#3f86cc', '#1f5083', '#232a33', '#7a4516', '#c56c20', '#f7a55c'], CHANGE_STEPS),
   costs: swatches(['#1b2430', '#1f3f58', '#2b6284', '#4a93b5', '#8cc6da', '#d9f1f5'], COST_STEPS)
 }
 

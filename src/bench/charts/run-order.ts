@@ -1,6 +1,6 @@
 import { scaleLinear } from 'd3-scale'
 import { line } from 'd3-shape'
-import { showChange, showShare } from '../html/figures.ts'
+import { counted, showChange, showRoundChange } from '../html/figures.ts'
 import { markup, px } from '../html/markup.ts'
 import type { Markup } from '../html/markup.ts'
 import type { Report } from '../report.ts'
@@ -33,15 +33,23 @@ export function runOrder (report: Report, id: string): Markup | undefined {
   const beyond = visits.filter(({ ratio }) => ratio > reach || ratio < 1 / reach)
   const processes = processesOf(visits)
   const title = 'Run order: time of each round against the figure of its cell'
-  return markup`<p class="note">Every dot is one cell in one round: the median of its samples against the figure of the cell, in the order of the run. The line is the running median. A quiet machine gives a flat line.</p>
+  const body = markup`
+    ${ticksOf(reach).map((ratio) => {
+      const y = scaleY(Math.log(ratio))
+      return markup`<path class="${ratio === 1 ? 'zero' : 'rule'}" d="M${SIZE.left} ${px(y)}H${SIZE.width - SIZE.right}"/>
+        <text class="tick end" x="${SIZE.left - 8}" y="${px(y + 4)}">${ratio === 1 ? 'figure' : showRoundChange(ratio)}</text>`
+    })}
+    ${processes.map(({ seed, from, to }, at) => markup`
+      ${at === 0 ? undefined : markup`<path class="border" d="M${px(scaleX(from))} ${SIZE.top - 8}V${SIZE.bottom + 8}"/>`}
+      <text class="tick middle" x="${px((scaleX(from) + scaleX(to)) / 2)}" y="14">seed ${seed}</text>`)}
+    <path class="dots faint" d="${dots(visits.filter((visit) => !beyond.includes(visit)).map(place))}"/>
+    ${beyond.length === 0 ? undefined : markup`<path class="dots beyond" d="${dots(beyond.map(place))}"/>`}
+    <path class="trend" d="${line().digits(1)(trendOf(visits).map(place)) ?? ''}"/>
+    <text class="axis middle" x="${(SIZE.left + SIZE.width) / 2}" y="${SIZE.height - 6}">order of the run →</text>`
+  return markup`<p class="note">Every dot is one cell in one round: the median of its samples against the figure of the cell, in
+      the order of the run. The line is the running median. A quiet machine gives a flat line.</p>
     <figure class="wide">${scrolling(title, drawing({
-      id, title, description: describe(visits, beyond.length), width: SIZE.width, height: SIZE.height, least: 700,
-      body: markup`${ticksOf(reach).map((ratio) => markup`<path class="${ratio === 1 ? 'zero' : 'rule'}" d="M${SIZE.left} ${px(scaleY(Math.log(ratio)))}H${SIZE.width - SIZE.right}"/><text class="tick end" x="${SIZE.left - 8}" y="${px(scaleY(Math.log(ratio)) + 4)}">${ratio === 1 ? 'figure' : showChange(ratio).replace('.0', '')}</text>`)}
-        ${processes.map(({ seed, from, to }, at) => markup`${at === 0 ? undefined : markup`<path class="border" d="M${px(scaleX(from))} ${SIZE.top - 8}V${SIZE.bottom + 8}"/>`}<text class="tick middle" x="${px((scaleX(from) + scaleX(to)) / 2)}" y="14">seed ${seed}</text>`)}
-        <path class="dots faint" d="${dots(visits.filter((visit) => !beyond.includes(visit)).map(place))}"/>
-        <path class="dots beyond" d="${dots(beyond.map(place))}"/>
-        <path class="trend" d="${line().digits(1)(trendOf(visits).map(place)) ?? ''}"/>
-        <text class="axis middle" x="${(SIZE.left + SIZE.width) / 2}" y="${SIZE.height - 6}">order of the run →</text>`
+      id, title, description: describe(visits, beyond.length), width: SIZE.width, height: SIZE.height, least: 700, body
     }))}
     ${dataTable({
       caption: 'Run order by process',
@@ -95,6 +103,7 @@ function ticksOf (reach: number): number[] {
 
 function describe (visits: readonly Visit[], beyond: number): string {
   const sorted = ascending(visits.map(({ ratio }) => ratio))
-  const middle = `Half of ${visits.length} rounds lie between ${showChange(percentileOfSorted(sorted, 0.25))} and ${showChange(percentileOfSorted(sorted, 0.75))} of the figure of their cell.`
-  return beyond === 0 ? middle : `${middle} ${beyond} lie outside of the drawing and stand at its edge (largest deviation ${showShare(Math.max(...sorted.map((ratio) => Math.abs(ratio - 1))))}).`
+  const [from, to] = [0.25, 0.75].map((fraction) => showChange(percentileOfSorted(sorted, fraction)))
+  const middle = `Half of ${counted(visits.length, 'round')} lie between ${from} and ${to} of the figure of their cell.`
+  return beyond === 0 ? middle : `${middle} ${beyond} lie outside of the drawing and stand at its edge.`
 }

@@ -1,12 +1,12 @@
 import { changeScale } from '../charts/change-scale.ts'
 import type { ChangeScale } from '../charts/change-scale.ts'
 import { changeMark, intervalOf } from '../charts/change-mark.ts'
-import { scrolling } from '../charts/figure.ts'
+import { scrolling, spark } from '../charts/figure.ts'
 import { describeParams, valueOn } from '../charts/suite.ts'
 import type { Suite } from '../charts/suite.ts'
 import { VERDICT_MARKS, describeOther, verdictClass, verdictLabel, verdictOf } from '../charts/verdicts.ts'
 import type { CellVerdict } from '../charts/verdicts.ts'
-import type { Measured, Result } from '../report.ts'
+import type { Failed, Measured, Result } from '../report.ts'
 import { isMeasured } from '../results.ts'
 import { counted, showBytes, showChange, showProbability, showTime } from './figures.ts'
 import { markup, px } from './markup.ts'
@@ -21,7 +21,8 @@ interface Column {
   key (cell: Measured): string | number | undefined
 }
 
-const PLOT = { width: 84, height: 16 }
+/** Of the picture of an interval. */
+const PLOT_WIDTH = 84
 
 /**
  * All cells of a suite in the order of the plan. Complete without a script; with it the headers sort. The choice of a
@@ -54,8 +55,12 @@ function rowOf (result: Result, { axes, name }: Suite, columns: readonly Column[
   return markup`<tr class="is-${verdictClass(verdictOf(result))}"><th scope="row" data-key="${first}">${first}</th>${rest.map((value) =>
     markup`<td class="axis" data-key="${value}">${value}</td>`)}${isMeasured(result)
     ? columns.map((column) => cellOf(column, result))
-    : markup`<td class="error" colspan="${columns.length}">${verdictLabel('failed')} in ${result.error.stage}: ${result.error.name}: ${result.error.message}</td>`}</tr>
+    : failureOf(result, columns.length)}</tr>
   `
+}
+
+function failureOf ({ error: { stage, name, message } }: Failed, width: number): Markup {
+  return markup`<td class="error" colspan="${width}">${verdictLabel('failed')} in ${stage}: ${name}: ${message}</td>`
 }
 
 function cellOf (column: Column, cell: Measured): Markup {
@@ -66,7 +71,7 @@ function cellOf (column: Column, cell: Measured): Markup {
 function columnsOf ({ results }: Suite, noise: number): Column[] {
   const measured = results.filter(isMeasured)
   const others = new Set(measured.flatMap((cell) => cell.baseline === undefined ? [] : [describeOther(cell, cell.baseline, results)]))
-  const scale = changeScale(measured.flatMap(({ baseline }) => baseline ?? []), noise, [2, PLOT.width - 2])
+  const scale = changeScale(measured.flatMap(({ baseline }) => baseline ?? []), noise, [2, PLOT_WIDTH - 2])
   const columns: Array<Column | false> = [
     figure('low', ({ low }) => low, showTime),
     figure('mid', ({ mid }) => mid, showTime),
@@ -118,7 +123,8 @@ function figure (name: string, value: (cell: Measured) => number | undefined, fo
 /** The interval as a picture; the words beside it say the same. */
 function plot (change: NonNullable<Measured['baseline']>, scale: ChangeScale, noise: number): Markup {
   const from = scale.at(1 / (1 + noise))
-  return markup`<svg class="spark" aria-hidden="true" viewBox="0 0 ${PLOT.width} ${PLOT.height}" width="${PLOT.width}" height="${PLOT.height}"><rect class="noise" x="${px(from)}" width="${px(scale.at(1 + noise) - from)}" height="${PLOT.height}"/><path class="zero" d="M${px(scale.at(1))} 0V${PLOT.height}"/>${changeMark(change, scale, 8)}</svg>`
+  return spark(PLOT_WIDTH, markup`<rect class="noise" x="${px(from)}" width="${px(scale.at(1 + noise) - from)}" height="16"/>
+    <path class="zero" d="M${px(scale.at(1))} 0V16"/>${changeMark(change, scale, 8)}`)
 }
 
 /** Radio buttons that leave the rows of one verdict; nothing where all rows have the same. */

@@ -69,7 +69,7 @@ details.data>summary{font-size:.82rem;color:var(--soft);padding:.15rem 0}
 const TABLES = `
 .scroll{overflow-x:auto;max-width:100%;position:relative}
 table{border-collapse:collapse;font-size:.86rem;line-height:1.35;overflow-wrap:normal}
-th,td{padding:.34rem .7rem;text-align:left;font-weight:400;border-bottom:1px solid var(--faint);white-space:nowrap;vertical-align:baseline}
+th,td{padding:.34rem .55rem;text-align:left;font-weight:400;border-bottom:1px solid var(--faint);white-space:nowrap;vertical-align:baseline}
 th:first-child,td:first-child{padding-left:0}
 thead th{color:var(--soft);border-bottom:1px solid var(--rule);vertical-align:bottom}
 .data table{font-size:.8rem;margin:.2rem 0 .6rem}.data td,.data th[scope=col]:not(:first-child){text-align:right}
@@ -79,7 +79,7 @@ thead th{color:var(--soft);border-bottom:1px solid var(--rule);vertical-align:bo
 .cells tbody tr:hover{background:var(--faint)}
 .cells thead th{position:sticky;top:0;background:var(--page);z-index:1}
 .cells .error{white-space:normal;min-width:16rem;color:var(--failed)}
-.cells tbody th{font-weight:400}
+.cells .words:last-child{white-space:normal;min-width:8rem}
 th button{font:inherit;color:inherit;background:none;border:0;padding:0;margin:0;cursor:pointer;white-space:nowrap}
 th button:disabled{cursor:auto;color:inherit}
 th button:enabled:hover{color:var(--ink)}
