@@ -25,7 +25,8 @@ export function formatChange (ratio: number): string {
     return `x ${significant(ratio)}`
   }
   const percent = (ratio - 1) * 100
-  return `${percent < 0 ? '-' : '+'}${Math.abs(percent).toFixed(1)} %`
+  const digits = Math.abs(percent).toFixed(1)
+  return `${digits === '0.0' ? '' : percent < 0 ? '-' : '+'}${digits} %`
 }
 
 /** From here on a factor says more than percents. */

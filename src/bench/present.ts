@@ -29,5 +29,5 @@ export async function present (report: Report, isBracketed: boolean, { outputs, 
 
 function paint ({ hasColour }: Output, verdict: Verdict, text: string): string {
   const colour = COLOURS[verdict]
-  return hasColour && colour !== undefined ? styleText(colour, text) : text
+  return hasColour && colour !== undefined ? styleText(colour, text, { validateStream: false }) : text
 }

@@ -68,10 +68,10 @@ interface Performed {
   readonly isInterrupted: boolean
 }
 
-async function perform (plan: Plan, { amounts, executor, seeds }: Settings, command: RunCommand, random: () => number, host: Host): Promise<Performed> {
+async function perform (plan: Plan, { amounts, executor, seeds, warnings }: Settings, command: RunCommand, random: () => number, host: Host): Promise<Performed> {
   const cells = [...plan.cells, ...plan.controls]
   const estimateMs = estimate(cells.length, amounts)
-  host.stderr.write(`${budgetLine(cells.length, amounts, estimateMs)}\n`)
+  host.stderr.write([...warnings, budgetLine(cells.length, amounts, estimateMs)].map(line => `${line}\n`).join(''))
   const progress = new ProgressLine(host)
   const { nodeFlags, cellTimeoutMs, isMemoryMeasured } = command
   const session = new Session(

@@ -16,10 +16,12 @@ export interface Settings {
   /** Always the same ones, so that runs can be paired. */
   readonly seeds: readonly number[]
   readonly environment: Environment
+  /** Lines for the user. */
+  readonly warnings: readonly string[]
 }
 
 /**
- * Settles how to run, and tells what the user should know of it.
+ * Settles how to run.
  *
  * @throws Error with one line for the user when there is not enough time, or an executor is asked for that is not installed
  */
@@ -30,10 +32,19 @@ export function settle (plan: Plan, command: RunCommand, orderSeed: number, host
   const environment = environmentOf(host.machine, {
     executor: executor === 'benny' ? `benny@${host.versionOf('benny') ?? ''}` : executor, flags: command.nodeFlags, seeds, orderSeed
   }, host.cwd)
-  if (environment.loadBefore > environment.cores / 2) {
-    host.stderr.write(`the machine is busy: load ${significant(environment.loadBefore)} on ${environment.cores} cores, figures will be noisy\n`)
+  const { loadBefore, cores } = environment
+  return {
+    amounts,
+    executor,
+    seeds,
+    environment,
+    warnings: [
+      ...host.versionOf('benny') === undefined && command.executor === undefined
+        ? [`benny is not installed, so the builtin executor takes the samples: ${installCommand(['benny'])}`]
+        : [],
+      ...loadBefore > cores / 2 ? [`the machine is busy: load ${significant(loadBefore)} on ${cores} cores, figures will be noisy`] : []
+    ]
   }
-  return { amounts, executor, seeds, environment }
 }
 
 function fittedAmounts (cells: number, { amounts, maxTimeMs }: RunCommand): Amounts {
@@ -49,9 +60,6 @@ function executorOf ({ executor }: RunCommand, host: Host): Sampling['executor']
   const isInstalled = host.versionOf('benny') !== undefined
   if (executor === 'benny' && !isInstalled) {
     throw new Error(`--executor benny needs a package that is not installed: ${installCommand(['benny'])}`)
-  }
-  if (executor === undefined && !isInstalled) {
-    host.stderr.write(`benny is not installed, so the builtin executor takes the samples: ${installCommand(['benny'])}\n`)
   }
   return executor ?? (isInstalled ? 'benny' : 'builtin')
 }

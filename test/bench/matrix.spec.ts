@@ -64,7 +64,7 @@ describe('the id of a cell', () => {
     fc.assert(fc.property(fc.dictionary(fc.stringMatching(/^[a-z0-9][a-z0-9.-]{0,8}$/), value, { minKeys: 1, maxKeys: 4 }), (cell) => {
       const [name, ...parts] = cellId('m', cell).split('/')
       expect(name).toBe('m')
-      expect(parts.map(part => part.split('='))).toEqual(Object.keys(cell).map(axis => [axis, expect.any(String)]))
+      expect(parts.map(part => part.split('='))).toEqual(Object.keys(cell).map(axis => [axis, expect.any(String) as string]))
       expect(parts.map(part => decodeURIComponent(part.slice(part.indexOf('=') + 1)))).toEqual(Object.values(cell).map(String))
     }))
   })

@@ -123,7 +123,9 @@ describe('measure', () => {
   })
 
   it('counts bytes, also those that were collected meanwhile, and forgets less than half a byte', async () => {
-    const allocating = (bytes: number) => benchOf({ run: (_, iterations) => { machine.spend(5000 * iterations); machine.allocate(bytes * iterations); return iterations } })
+    const allocating = (bytes: number) => benchOf({
+      run: (_, iterations) => { machine.spend(5000 * iterations); machine.allocate(bytes * iterations); return iterations }
+    })
     const { bytesPerIteration, gcs } = await figures(allocating(800))
     expect(bytesPerIteration).toBeCloseTo(800, 3)
     expect(gcs).toBeGreaterThan(0)
@@ -132,13 +134,15 @@ describe('measure', () => {
   })
 
   it('tells the bytes that each thing of the state keeps', async () => {
-    const { bytesRetained } = await figures(benchOf({ setup: () => { machine.allocate(6000, true); machine.allocate(500); return 'state' }, retained: () => 100 }))
+    const setup = () => { machine.allocate(6000, true); machine.allocate(500); return 'state' }
+    const { bytesRetained } = await figures(benchOf({ setup, retained: () => 100 }))
     expect(bytesRetained).toBe(60)
   })
 
   it('warms up until two blocks agree, and gives up at seven times the least', async () => {
     let call = 0
-    const unsteady = await figures(benchOf({ run: (_, iterations) => { machine.spend(iterations * 5000 * 1.03 ** call++); return iterations } }), { sampling: { ...SAMPLING, samples: 1 } })
+    const run = (_: string, iterations: number) => { machine.spend(iterations * 5000 * 1.03 ** call++); return iterations }
+    const unsteady = await figures(benchOf({ run }), { sampling: { ...SAMPLING, samples: 1 } })
     expect(unsteady.isSteady).toBe(false)
   })
 

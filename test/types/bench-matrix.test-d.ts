@@ -49,15 +49,15 @@ describe('matrix', () => {
     matrix({ name: 'm', axes, baseline: { colour: 'b' }, ...rest })
     // @ts-expect-error no such value
     matrix({ name: 'm', axes, claims: [{ where: { size: 2 }, bytes: 0 }], ...rest })
-    // @ts-expect-error no numbers to draw a line through
+    // @ts-expect-error it returns no numbers to draw a line through
     matrix({ name: 'm', axes, claims: [{ axis: 'variant', slope: [0, 1] }], ...rest })
     matrix({ name: 'm', axes, claims: [{ axis: 'size', slope: [0, 1] }, { to: { variant: 'a' }, ratio: [0, 1] }], ...rest })
   })
 
   it('requires a proof of work and a checksum', () => {
-    // @ts-expect-error no verify
+    // @ts-expect-error there is no verify
     matrix({ name: 'm', axes, setup: () => 1, run: () => 1 })
-    // @ts-expect-error no number
+    // @ts-expect-error it returns no number
     matrix({ name: 'm', axes, setup: () => 1, run: () => {}, verify: () => true })
   })
 
