@@ -68,7 +68,8 @@ interface Performed {
   readonly isInterrupted: boolean
 }
 
-async function perform (plan: Plan, { amounts, executor, seeds, warnings }: Settings, command: RunCommand, random: () => number, host: Host): Promise<Performed> {
+async function perform (plan: Plan, settings: Settings, command: RunCommand, random: () => number, host: Host): Promise<Performed> {
+  const { amounts, executor, seeds, warnings } = settings
   const cells = [...plan.cells, ...plan.controls]
   const estimateMs = estimate(cells.length, amounts)
   host.stderr.write([...warnings, budgetLine(cells.length, amounts, estimateMs)].map(line => `${line}\n`).join(''))
