@@ -47,7 +47,7 @@ const checks = ['test/**/*.ts', 'benches/**/*.ts']
 const untyped = ['**/*.js', '**/*.cjs', '**/*.mjs', '.config/**', 'test/compliance/**']
 
 export default defineConfig(
-  { ignores: ['**/node_modules/', 'dist/', 'coverage/', '.bench/', 'docs/'] },
+  { ignores: ['**/node_modules/', 'dist/', 'coverage/', '.bench/', 'docs/', '.readme/'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error', reportUnusedInlineConfigs: 'error' } },
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,

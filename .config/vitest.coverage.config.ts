@@ -32,6 +32,7 @@ export default defineConfig({
       exclude: ['src/demo/**'],
       reporter: ['text', 'json-summary', 'html'],
       reportsDirectory: 'coverage',
+      reportOnFailure: true,
       thresholds: { lines: 95, branches: 90 }
     }
   }

@@ -10,6 +10,9 @@ import '../test/support/polyfill.ts'
 import { connectionPoll } from './connection-poll.bench.ts'
 import { plan } from './matrix.ts'
 import { negotiationPair } from './negotiation-pair.bench.ts'
+import { negotiationRefusals } from './negotiation-refusals.bench.ts'
+import { negotiationSansIo } from './negotiation-sans-io.bench.ts'
+import { negotiationStreams } from './negotiation-streams.bench.ts'
 import { environment, load, table } from './report.ts'
 import { runAll } from './runner.ts'
 import type { PlannedCell } from './matrix.ts'
@@ -73,7 +76,9 @@ function parse (args: string[]): Arguments {
     }
   })
   const filters = values.filter.map(text => new RegExp(text, 'u'))
-  const all = [...plan(negotiationPair), ...plan(connectionPoll)]
+  const all = [
+    ...plan(negotiationPair), ...plan(negotiationRefusals), ...plan(negotiationStreams), ...plan(negotiationSansIo), ...plan(connectionPoll)
+  ]
   const cells = filters.length === 0 ? all : all.filter(({ id }) => filters.some(filter => filter.test(id)))
   if (cells.length === 0) {
     throw new RangeError(`no cell matches ${filters.join(' or ')}`)

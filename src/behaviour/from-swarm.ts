@@ -1,9 +1,7 @@
+import type { CloseReason } from '../core/close-reason.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { ConnectionId, Direction } from '../core/ids.ts'
-
-/** Why a connection ended (S6.4). */
-export type CloseReason = 'keep-alive-timeout' | 'local-close' | 'remote-close' | 'io-error' | 'handler-error' | 'aborted'
 
 /** A connection is there; comes before every handler event of it. */
 export interface ConnectionEstablished {

@@ -31,6 +31,7 @@ export interface NetworkBehaviour<Event = never, ToHandler = never, FromHandler 
   readonly protocols?: ProtocolListing
   /** The handler for a new connection; `undefined`: this behaviour takes no part in it. */
   commitEstablished (connection: EstablishedConnection): AnyHandler<ToHandler, FromHandler> | undefined
+  /** Something happened to a connection or to the node; all behaviours hear it, in composition order. */
   onSwarmEvent? (event: FromSwarm): void
   /** An event of one of its handlers, after `connection-established` and before `connection-closed` of that connection. */
   onHandlerEvent? (peer: PeerId, connection: ConnectionId, event: FromHandler): void

@@ -39,9 +39,9 @@ export class Call<Result> implements Abortable {
   readonly peer: PeerId
   readonly connection: ConnectionId
   readonly timeoutMs: number
-  readonly #calls: Calls<Result>
   /** The caller's, if there is one. */
   readonly signal: AbortSignal | undefined
+  readonly #calls: Calls<Result>
   #settle: Settle<Result> | undefined
 
   constructor (calls: Calls<Result>, target: CallTarget, signal: AbortSignal | undefined, timeoutMs: number) {

@@ -28,10 +28,12 @@ export interface ReceivedRequest {
 /** One request of the peer, from its stream to the end of it: answered, refused, or failed. */
 export class InboundRequest implements EventListenerObject {
   readonly context: StreamContext
+  /** Settles at the end: with an error, unless the request was answered or refused, or ended by `end()`. */
+  readonly ended: Promise<Error | undefined>
   readonly #stream: NegotiatedStream
   readonly #signal = new LazySignal()
   readonly #maxResponseBytes: number
-  readonly #onEnd: (request: InboundRequest, error: Error | undefined) => void
+  #settle: (error: Error | undefined) => void = () => {}
   #state: 'open' | 'answering' | 'ended' = 'open'
 
   /**
@@ -39,23 +41,16 @@ export class InboundRequest implements EventListenerObject {
    * @param protocol - the name that was agreed
    * @param connection - whose stream it is
    * @param maxResponseBytes - longest answer
-   * @param onEnd - called once; with an error unless it was answered or refused
    */
-  constructor (
-    stream: NegotiatedStream,
-    protocol: string,
-    connection: EstablishedConnection,
-    maxResponseBytes: number,
-    onEnd: (request: InboundRequest, error: Error | undefined) => void
-  ) {
+  constructor (stream: NegotiatedStream, protocol: string, connection: EstablishedConnection, maxResponseBytes: number) {
     this.context = new StreamScope(protocol, this.#signal, connection)
     this.#stream = stream
     this.#maxResponseBytes = maxResponseBytes
-    this.#onEnd = onEnd
+    this.ended = new Promise((resolve) => { this.#settle = resolve })
     stream.addEventListener('close', this)
   }
 
-  /** Reads the request to its end; undefined when that failed, which `onEnd` has heard of. */
+  /** Reads the request to its end; undefined when that failed, which ends it. */
   async read (maxBytes: number): Promise<Uint8Array | undefined> {
     try {
       return await readToEnd(this.#stream, maxBytes, 'request')
@@ -117,7 +112,7 @@ export class InboundRequest implements EventListenerObject {
     this.#state = 'ended'
     this.#stream.removeEventListener('close', this)
     this.#signal.abort(error ?? new AbortError('The request has ended'))
-    this.#onEnd(this, error)
+    this.#settle(error)
     return true
   }
 

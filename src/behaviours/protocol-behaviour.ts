@@ -44,6 +44,12 @@ export interface ProtocolBehaviourInit<Event, Api extends object> extends Protoc
   runOnLimitedConnection?: boolean | undefined
 }
 
+/**
+ * What `protocolBehaviour` makes: a behaviour with the members of `Api`. Both are inferred from the callbacks alone, not from
+ * the place where the behaviour is put: a composition takes all kinds.
+ */
+export type ShortBehaviour<Event, Api extends object> = NetworkBehaviour<Event, unknown, unknown> & Api
+
 /** Callers that may wait for a stream at a time; far above what a peer grants, so that only a loop gets there. */
 const MAX_OPEN_CALLS = 1024
 
@@ -72,14 +78,14 @@ const MAX_OPEN_CALLS = 1024
  */
 export function protocolBehaviour<const Event = never, Api extends object = object> (
   init: ProtocolBehaviourInit<Event, Api>
-): NetworkBehaviour<Event, unknown, unknown> & Api {
+): ShortBehaviour<NoInfer<Event>, NoInfer<Api>> {
   const behaviour = new ProtocolBehaviour(init)
   const api = init.commands?.({ open: async (peer, options) => await behaviour.openStream(peer, options) })
   if (api !== undefined) {
     addCommands(behaviour, api)
   }
   // Without `commands` nothing is known of Api but that it is an object.
-  return behaviour as NetworkBehaviour<Event, unknown, unknown> as NetworkBehaviour<Event, unknown, unknown> & Api
+  return behaviour as NetworkBehaviour<Event, unknown, unknown> as ShortBehaviour<Event, Api>
 }
 
 function addCommands (behaviour: object, api: object): void {

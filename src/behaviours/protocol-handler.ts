@@ -69,7 +69,7 @@ export type ProtocolCommand =
  *   async inbound (stream) { stream.send(new TextEncoder().encode(new Date().toISOString())) }
  * })
  */
-export function protocolHandler<const Event = never> (init: ProtocolHandlerInit<Event>): AnyHandler<OpenStream, Event> {
+export function protocolHandler<const Event = never> (init: ProtocolHandlerInit<Event>): AnyHandler<OpenStream, NoInfer<Event>> {
   const config = { ...init, protocols: parseListing(init.protocols) }
   return new ProtocolHandler<Event, HandlerContext>(config, (protocol, signal) => new HandlerScope(protocol, signal))
 }

@@ -76,6 +76,8 @@ export class RequestHandler implements ConnectionHandler<RequestCommand, Request
   /** Requests under way; with their stream, once they have one. */
   readonly #active = new Map<Call<Uint8Array>, NegotiatedStream | undefined>()
   readonly #inbound = new TimedSet<InboundRequest>()
+  /** Requests of the peer that are served; a `serve` that goes on after the end of its request keeps its place. */
+  #inboundUnderWay = 0
   /** Not bounded here: its values come from requests, which are, and from failures, each taken before the next input. */
   readonly #outbox = new Outbox<Output>(Infinity)
 
@@ -148,15 +150,20 @@ export class RequestHandler implements ConnectionHandler<RequestCommand, Request
         throw new AbortError('The caller went away before the stream was negotiated')
       }
       const response = readToEnd(stream, this.#config.limits.maxResponseBytes, 'response')
-      const [bytes] = await Promise.all([response, writeToEnd(stream, request)])
-      call.resolve(bytes)
+      const written = writeToEnd(stream, request)
+      call.resolve(await Promise.race([response, written.then(async () => await response)]))
+      if (stream.writeStatus === 'writable') {
+        stream.abort(new AbortError('The peer answered before it had read the whole request'))
+      }
     } catch (thrown) {
       const error = asError(thrown)
       stream.abort(error)
       call.reject(error)
     } finally {
       this.#active.delete(call)
-      this.#cx?.wake()
+      if (this.#waiting.size > 0) {
+        this.#cx?.wake()
+      }
     }
   }
 
@@ -174,26 +181,33 @@ export class RequestHandler implements ConnectionHandler<RequestCommand, Request
   }
 
   async #accept (stream: NegotiatedStream, protocol: string): Promise<void> {
-    const { serve, limits } = this.#config
-    if (this.#inbound.size >= limits.maxInboundRequests) {
+    const { limits } = this.#config
+    if (this.#inboundUnderWay >= limits.maxInboundRequests) {
       const error = new RangeError(`A peer may have ${limits.maxInboundRequests} requests under way (maxInboundRequests)`)
       stream.abort(error)
       this.#tell({ type: 'inbound-failure', error })
       return
     }
-    const inbound = new InboundRequest(stream, protocol, this.#connection, limits.maxResponseBytes, (ended, error) => {
-      this.#inbound.delete(ended)
-      if (error !== undefined) {
-        this.#tell({ type: 'inbound-failure', error })
-      }
-    })
+    const inbound = new InboundRequest(stream, protocol, this.#connection, limits.maxResponseBytes)
     this.#inbound.add(inbound, limits.timeoutMs)
+    this.#inboundUnderWay++
+    void this.#reportEnd(inbound)
+    try {
+      await this.#serve(inbound)
+    } finally {
+      this.#inboundUnderWay--
+    }
+  }
+
+  async #serve (inbound: InboundRequest): Promise<void> {
+    const { serve, limits } = this.#config
     const request = await inbound.read(limits.maxRequestBytes)
     if (request === undefined) {
       return
     }
     if (serve === undefined) {
       this.#tell(inbound.toEvent(request))
+      await inbound.ended
       return
     }
     try {
@@ -203,6 +217,14 @@ export class RequestHandler implements ConnectionHandler<RequestCommand, Request
       if (inbound.end()) {
         throw thrown
       }
+    }
+  }
+
+  async #reportEnd (inbound: InboundRequest): Promise<void> {
+    const error = await inbound.ended
+    this.#inbound.delete(inbound)
+    if (error !== undefined) {
+      this.#tell({ type: 'inbound-failure', error })
     }
   }
 

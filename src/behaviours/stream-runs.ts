@@ -110,11 +110,9 @@ class StreamRun<Event> implements EventListenerObject {
     if (status === 'reset' || status === 'aborted') {
       const error: Error | undefined = 'error' in event ? event.error : undefined
       this.fail(error ?? new StreamResetError(`The stream was ${status}`))
-    } else if (status === 'closed') {
+    } else if (status === 'closed' && readableEnded) {
+      this.#signal.abort(new AbortError('The stream has ended'))
       this.#release?.()
-      if (readableEnded) {
-        this.#signal.abort(new AbortError('The stream has ended'))
-      }
     }
   }
 
@@ -123,7 +121,7 @@ class StreamRun<Event> implements EventListenerObject {
     this.#hasFailed = true
     this.#signal.abort(reason)
     this.#release?.()
-    this.#iterator?.return?.().catch(() => {})
+    void this.#returnIterator()
   }
 
   async #drain (events: AsyncIterable<Event>): Promise<void> {
@@ -138,6 +136,14 @@ class StreamRun<Event> implements EventListenerObject {
       if (this.#hasFailed) {
         return
       }
+    }
+  }
+
+  async #returnIterator (): Promise<void> {
+    try {
+      await this.#iterator?.return?.()
+    } catch {
+      // What it throws on its way out comes after the end, and is no news.
     }
   }
 

@@ -25,9 +25,9 @@ export class TimedSet<Item> implements Iterable<Item> {
     }
   }
 
-  /** Takes `item` out; false when it was not there. */
-  delete (item: Item): boolean {
-    return this.#deadlines.delete(item)
+  /** Takes `item` out, if it is there. */
+  delete (item: Item): void {
+    this.#deadlines.delete(item)
   }
 
   /** Takes out the items whose deadline passed, and asks to be polled at the next one. */

@@ -12,6 +12,7 @@ import { ConnectionClosedError } from '../errors.ts'
 import type { Instant } from '../core/instant.ts'
 import type { ConnectionConfig } from './connection-config.ts'
 import type { MuxerPort } from './muxer-port.ts'
+import type { OutboundStreams } from './outbound-streams.ts'
 import type { Outlet } from './outlet.ts'
 import type { RootHandler } from './root-handler.ts'
 
@@ -19,28 +20,28 @@ import type { RootHandler } from './root-handler.ts'
 export interface ClosingParts<Stream, FromBehaviour, ToBehaviour> {
   readonly outlet: Outlet<Stream, ToBehaviour>
   readonly root: RootHandler<FromBehaviour, ToBehaviour>
+  readonly outbound: OutboundStreams<Stream, FromBehaviour, ToBehaviour>
   readonly muxer: MuxerPort
   readonly config: ConnectionConfig
 }
 
+/** The steps of the diagram above, one value at a time. */
 export class Closing<Stream, FromBehaviour, ToBehaviour> {
   readonly #parts: ClosingParts<Stream, FromBehaviour, ToBehaviour>
   readonly #deadline: Instant
   #step: 'last-events' | 'muxer' | 'done' = 'last-events'
   /** The error to abort the muxer with; undefined while it can end in good order. */
   #abortError: Error | undefined
-  #events = 0
+  #outputs = 0
   #isMuxerAsked = false
   #isMuxerClosed = false
 
   /**
    * @param deadline - when the rest is cut
-   * @param abortError - given for an abrupt end
    */
-  constructor (parts: ClosingParts<Stream, FromBehaviour, ToBehaviour>, deadline: Instant, abortError: Error | undefined) {
+  constructor (parts: ClosingParts<Stream, FromBehaviour, ToBehaviour>, deadline: Instant) {
     this.#parts = parts
     this.#deadline = deadline
-    this.#abortError = abortError
     parts.root.isWoken = true
   }
 
@@ -49,6 +50,7 @@ export class Closing<Stream, FromBehaviour, ToBehaviour> {
     return this.#step === 'done' ? NEVER : this.#deadline
   }
 
+  /** Nothing is left to wait for. */
   get isDone (): boolean {
     return this.#step === 'done'
   }
@@ -61,6 +63,15 @@ export class Closing<Stream, FromBehaviour, ToBehaviour> {
   /** The muxer has ended. */
   muxerClosed (): void {
     this.#isMuxerClosed = true
+  }
+
+  /** The remote has ended its side of the muxer: that answers our close, if there was one (S6.8). */
+  muxerEnded (error: Error): void {
+    if (this.#isMuxerAsked) {
+      this.#isMuxerClosed = true
+    } else {
+      this.abort(error)
+    }
   }
 
   /** Goes on as far as one value or one step; false when it waits. */
@@ -76,46 +87,60 @@ export class Closing<Stream, FromBehaviour, ToBehaviour> {
   }
 
   #pollHandler (): boolean {
-    const { outlet, root, config } = this.#parts
-    if (this.#events >= config.maxCloseEvents || outlet.now >= this.#deadline) {
-      if (this.#events >= config.maxCloseEvents) {
-        outlet.limitReached('maxCloseEvents', config.maxCloseEvents)
-      }
-      this.#step = 'muxer'
-      return true
+    const { outlet, root, outbound, config: { maxCloseEvents } } = this.#parts
+    if (outlet.now >= this.#deadline) {
+      return this.#endHandler()
     }
+    root.expire(outlet.now)
     if (!root.isWoken) {
       return false
     }
-    const last = root.pollClose(outlet.now)
-    if (last === PENDING) {
+    const output = root.pollLast(outlet.now)
+    if (output === PENDING) {
       return false
     }
-    if (last === undefined) {
-      this.#step = 'muxer'
-    } else {
-      this.#events++
-      outlet.outputs.push({ type: 'handler-event', event: last.event })
+    if (output === undefined) {
+      return this.#endHandler()
+    }
+    if (this.#outputs >= maxCloseEvents) {
+      outlet.limitReached('maxCloseEvents', maxCloseEvents)
+      return this.#endHandler()
+    }
+    this.#outputs++
+    if (output.type === 'notify-behaviour') {
+      outlet.outputs.push({ type: 'handler-event', event: output.event })
+    } else if (output.type === 'outbound-stream-request') {
+      outbound.request(output)
     }
     return true
   }
 
+  #endHandler (): boolean {
+    this.#parts.root.release()
+    this.#step = 'muxer'
+    return true
+  }
+
   #endMuxer (): boolean {
-    if (!this.#isMuxerClosed) {
-      if (this.#parts.outlet.now >= this.#deadline) {
-        this.abort(new ConnectionClosedError('The connection did not close in time'))
-      }
-      if (this.#abortError !== undefined) {
-        this.#parts.muxer.abort(this.#abortError)
-      } else {
-        if (!this.#isMuxerAsked) {
-          this.#isMuxerAsked = true
-          this.#parts.muxer.close()
-        }
-        return false
-      }
+    const { outlet, muxer } = this.#parts
+    if (this.#isMuxerClosed) {
+      this.#step = 'done'
+      return true
     }
-    this.#step = 'done'
+    if (outlet.now >= this.#deadline) {
+      this.abort(new ConnectionClosedError('The connection did not close in time'))
+    }
+    const error = this.#abortError
+    if (error !== undefined) {
+      outlet.tellMuxer(() => { muxer.abort(error) })
+      this.#step = 'done'
+      return true
+    }
+    if (this.#isMuxerAsked) {
+      return false
+    }
+    this.#isMuxerAsked = true
+    outlet.tellMuxer(() => { muxer.close() })
     return true
   }
 }

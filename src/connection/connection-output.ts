@@ -1,9 +1,9 @@
 /** What polling a connection gives: outputs for its owner, and reports for whoever watches (S5.13). */
 
+import type { CloseReason } from '../core/close-reason.ts'
 import type { StreamUpgradeError } from '../errors.ts'
 import type { Instant } from '../core/instant.ts'
 import type { StreamPort } from './muxer-port.ts'
-import type { CloseReason } from './shutdown.ts'
 
 /** The handler tells its behaviour something. */
 export interface HandlerEventOutput<ToBehaviour> {
@@ -51,6 +51,7 @@ export interface ClosedOutput {
   readonly undelivered: readonly unknown[]
 }
 
+/** What `poll` of a connection gives. */
 export type ConnectionOutput<Stream, ToBehaviour> =
   | HandlerEventOutput<ToBehaviour>
   | HostStreamOutput<Stream>
@@ -76,6 +77,7 @@ export interface HandlerErrorReport {
   readonly cause: unknown
 }
 
+/** What `pollReport` of a connection gives. */
 export type ConnectionReport =
   | ProtocolsReport
   | HandlerErrorReport

@@ -32,10 +32,12 @@ export class CountedStreams<Stream> {
     return this.#counted
   }
 
+  /** Whether it is negotiated and not ended, counted or not. */
   has (port: StreamPort<Stream>): boolean {
     return this.#entries.has(port)
   }
 
+  /** The stream was negotiated. */
   add (port: StreamPort<Stream>, isCounted: boolean): void {
     if (!this.#entries.has(port)) {
       this.#entries.set(port, { isCounted, resetAt: NEVER })

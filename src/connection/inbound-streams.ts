@@ -2,28 +2,35 @@ import { BoundedQueue } from '../core/bounded-queue.ts'
 import { addDuration, earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { HandlerFault } from '../handler/handler-fault.ts'
-import { setRoute } from '../handler/route.ts'
+import { withRoute } from '../handler/route.ts'
 import { ListenerNegotiation } from '../negotiation/listener-negotiation.ts'
-import { isCountedHostProtocol } from './counted-streams.ts'
 import { NegotiatingStreams } from './negotiating-streams.ts'
-import { asError } from './stream-desk.ts'
+import { asError } from './outlet.ts'
 import { abortOf, errorOf, timeoutOf, upgradeError } from './stream-failure.ts'
 import type { Instant } from '../core/instant.ts'
 import type { StreamFailure, StreamUpgradeErrorKind } from '../errors.ts'
 import type { NegotiationLimits } from '../negotiation/outcome.ts'
 import type { ListedProtocol, ListingSnapshot } from '../protocols/listing-snapshot.ts'
+import type { LocalProtocols } from '../protocols/local-protocols.ts'
+import type { HostProtocols } from './connection-components.ts'
 import type { ConnectionConfig } from './connection-config.ts'
 import type { StreamPort } from './muxer-port.ts'
-import type { NegotiatingStream, NegotiatingStreamsOwner, Ticket } from './negotiating-streams.ts'
+import type { NegotiatingStream, NegotiatingStreamsOwner, Ticket, Upgrading } from './negotiating-streams.ts'
 import type { StreamDesk } from './stream-desk.ts'
 
-/** The names of the host's other services, which are offered after those of the handlers. */
-export type HostLookUp = (protocol: string) => boolean
+/** What inbound streams work with. */
+export interface InboundStreamsParts<Stream, FromBehaviour, ToBehaviour> {
+  readonly desk: StreamDesk<Stream, FromBehaviour, ToBehaviour>
+  readonly config: ConnectionConfig
+  readonly local: LocalProtocols
+  readonly hostProtocols: HostProtocols | undefined
+  readonly owner: NegotiatingStreamsOwner
+}
 
 interface Arrival<Stream> extends Ticket {
   readonly port: StreamPort<Stream>
-  /** The names in force when the stream arrived; later changes do not touch it (S2.11). */
-  readonly listing: ListingSnapshot
+  /** The names in force in the turn in which the stream arrived; later changes do not touch it (S2.11). */
+  listing: ListingSnapshot
 }
 
 type Inbound<Stream> = NegotiatingStream<Stream, ListenerNegotiation<ListedProtocol>, Arrival<Stream>>
@@ -36,19 +43,23 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   readonly #desk: StreamDesk<Stream, FromBehaviour, ToBehaviour>
   readonly #config: ConnectionConfig
   readonly #limits: NegotiationLimits
+  readonly #local: LocalProtocols
   readonly #fallback: ((protocol: string) => ListedProtocol | undefined) | undefined
   /** Bounded by `#hasRoom`, as free slots count too. */
   readonly #arrived: BoundedQueue<Arrival<Stream>> = new BoundedQueue(Infinity)
+  /** Those of them that arrived since the last turn. */
+  readonly #fresh: BoundedQueue<Arrival<Stream>> = new BoundedQueue(Infinity)
   readonly #negotiating: NegotiatingStreams<Stream, ListenerNegotiation<ListedProtocol>, Arrival<Stream>>
   readonly #owner: NegotiatingStreamsOwner
 
-  constructor (desk: StreamDesk<Stream, FromBehaviour, ToBehaviour>, config: ConnectionConfig, hostOffers: HostLookUp | undefined, owner: NegotiatingStreamsOwner) {
+  constructor ({ desk, config, local, hostProtocols, owner }: InboundStreamsParts<Stream, FromBehaviour, ToBehaviour>) {
     this.#desk = desk
     this.#config = config
     this.#limits = { maxFrameLength: config.maxFrameLength, maxRounds: config.maxNegotiationRounds }
-    this.#fallback = hostOffers === undefined
+    this.#local = local
+    this.#fallback = hostProtocols === undefined
       ? undefined
-      : name => hostOffers(name) ? { name, isHost: true, frame: undefined } : undefined
+      : name => hostProtocols.offers(name) ? { name, isHost: true, frame: undefined } : undefined
     this.#negotiating = new NegotiatingStreams(owner)
     this.#owner = owner
   }
@@ -58,24 +69,34 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     return this.#negotiating.size > 0 || this.#arrived.size > 0
   }
 
+  /** The stream of `port`, if it is in negotiation or upgrade. */
   get (port: StreamPort<Stream>): Inbound<Stream> | undefined {
     return this.#negotiating.get(port)
   }
 
+  /** Whether the stream of `port` waits for a slot. */
+  isWaiting (port: StreamPort<Stream>): boolean {
+    for (const arrival of this.#arrived) {
+      if (arrival.port === port) {
+        return true
+      }
+    }
+    return false
+  }
+
   /** A stream arrived; without room for it, it is reset and leaves no trace but a report. */
-  arrive (port: StreamPort<Stream>, listing: ListingSnapshot): void {
-    if (this.#isKnown(port)) {
-      return
-    }
-    const { now } = this.#desk.outlet
+  arrive (port: StreamPort<Stream>): void {
+    const { outlet, root } = this.#desk
     if (!this.#hasRoom()) {
-      port.reset(abortOf('Too many inbound streams wait to be negotiated', this.#failure('queue', now)))
-      this.#desk.outlet.limitReached('maxQueuedInboundStreams', this.#config.maxQueuedInboundStreams)
+      const error = abortOf('Too many inbound streams wait to be negotiated', this.#failure('queue', outlet.now))
+      outlet.tellMuxer(() => { port.reset(error) })
+      outlet.limitReached('maxQueuedInboundStreams', this.#config.maxQueuedInboundStreams)
       return
     }
-    const timeoutMs = Math.max(this.#config.inboundTimeoutMs, this.#desk.root.inboundTimeoutMs)
-    const arrival = { port, listing, startedAt: now, deadline: addDuration(now, timeoutMs) }
+    const timeoutMs = Math.max(this.#config.inboundTimeoutMs, root.inboundTimeoutMs)
+    const arrival = { port, listing: this.#local.snapshot(), startedAt: outlet.now, deadline: addDuration(outlet.now, timeoutMs) }
     this.#arrived.push(arrival)
+    this.#fresh.push(arrival)
     this.#owner.deadlineAdded(arrival.deadline)
   }
 
@@ -84,17 +105,27 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#arrived.remove(arrival => arrival.port === port)
   }
 
-  /** Step 9: gives the stream that has waited longest a free slot. */
+  /** Step 9: gives the stream that has waited longest a free slot. It comes after the diff, so new streams meet the new names. */
   acceptNext (): boolean {
-    if (this.#arrived.size === 0 || this.#negotiating.slots >= this.#config.maxNegotiatingInboundStreams) {
+    for (let arrival = this.#fresh.shift(); arrival !== undefined; arrival = this.#fresh.shift()) {
+      arrival.listing = this.#local.snapshot()
+    }
+    if (this.#negotiating.slots >= this.#config.maxNegotiatingInboundStreams) {
       return false
     }
     const arrival = this.#arrived.shift()
-    if (arrival !== undefined) {
-      this.#negotiating.add(arrival.port, new ListenerNegotiation(arrival.listing, this.#limits, this.#fallback), arrival)
-      arrival.port.start()
+    if (arrival === undefined) {
+      return false
     }
+    const { port, listing } = arrival
+    this.#negotiating.add(port, new ListenerNegotiation(listing, this.#limits, this.#fallback), arrival)
+    this.#desk.outlet.tellMuxer(() => { port.start() })
     return true
+  }
+
+  /** Whether any stream is to go on in another turn. */
+  endTurn (): boolean {
+    return this.#negotiating.endTurn()
   }
 
   /** Step 6: moves one stream on. */
@@ -106,7 +137,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     if (stream.upgrading === undefined) {
       this.#negotiate(stream)
     } else {
-      this.#upgrade(stream)
+      this.#upgrade(stream, stream.upgrading)
     }
     return true
   }
@@ -117,7 +148,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
       if (arrival.deadline > now) {
         return false
       }
-      arrival.port.reset(timeoutOf(this.#failure('queue', arrival.startedAt)))
+      this.#resetWaiting(arrival, timeoutOf(this.#failure('queue', arrival.startedAt)))
       return true
     })
     for (const stream of this.#negotiating.expired(now)) {
@@ -127,10 +158,11 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   /** Ends every stream that was not handed over: the connection closes. */
   endAll (): void {
-    for (const { port, startedAt } of this.#arrived) {
-      port.reset(abortOf('The connection closes', this.#failure('queue', startedAt)))
+    for (const arrival of this.#arrived) {
+      this.#resetWaiting(arrival, abortOf('The connection closes', this.#failure('queue', arrival.startedAt)))
     }
     this.#arrived.clear()
+    this.#fresh.clear()
     for (const stream of this.#negotiating.all()) {
       this.#fail(stream, 'connection-closed', abortOf('The connection closes', this.#failureOf(stream)))
     }
@@ -152,28 +184,18 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     }
     if (outcome.type !== 'ok') {
       this.#negotiating.remove(stream)
-      stream.reset(errorOf(outcome, this.#failureOf(stream), stream.cause))
+      this.#desk.reset(stream, errorOf(outcome, this.#failureOf(stream), stream.cause))
       return
     }
     const { protocol, match, rest } = outcome
-    stream.port.accept(protocol)
+    this.#desk.accept(stream, protocol)
     if (match.isHost) {
-      this.#giveToHost(stream, protocol, rest)
+      this.#negotiating.remove(stream)
+      this.#desk.giveToHost(stream, protocol, rest)
+      this.#desk.outlet.outputs.push({ type: 'host-stream', port: stream.port, protocol })
     } else {
       this.#giveToHandler(stream, protocol, rest)
     }
-  }
-
-  #giveToHost (stream: Inbound<Stream>, protocol: string, rest: Uint8Array | undefined): void {
-    const { port } = stream
-    this.#negotiating.remove(stream)
-    if (!stream.hasEnded) {
-      this.#desk.counted.add(port, isCountedHostProtocol(protocol))
-    }
-    if (rest !== undefined) {
-      port.unread(rest)
-    }
-    this.#desk.outlet.outputs.push({ type: 'host-stream', port, protocol })
   }
 
   #giveToHandler (stream: Inbound<Stream>, protocol: string, rest: Uint8Array | undefined): void {
@@ -185,9 +207,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
       const upgrade = root.inboundUpgrade(stream.port.stream, protocol, listing)
       if (upgrade !== undefined) {
         this.#negotiating.upgrade(stream, { protocol, info, upgrade })
-        if (rest !== undefined) {
-          stream.port.unread(rest)
-        }
+        this.#desk.unread(stream, rest)
         return
       }
     } catch (thrown) {
@@ -197,20 +217,16 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#handOver(stream, protocol, info, undefined, rest)
   }
 
-  #upgrade (stream: Inbound<Stream>): void {
-    const { upgrading } = stream
-    if (upgrading === undefined) {
-      return
-    }
-    const { protocol, info } = upgrading
+  #upgrade (stream: Inbound<Stream>, upgrading: Upgrading): void {
     if (stream.hasEnded) {
       this.#fail(stream, 'io', errorOf({ type: 'reset' }, this.#failureOf(stream), stream.cause))
       return
     }
+    const { protocol, info } = upgrading
     try {
-      const done = this.#desk.pollUpgrade(stream)
-      if (done !== PENDING) {
-        this.#handOver(stream, protocol, info, done.output, undefined)
+      const output = stream.pollUpgrade(upgrading, this.#desk.outlet.now)
+      if (output !== PENDING) {
+        this.#handOver(stream, protocol, info, output, undefined)
       }
     } catch (thrown) {
       this.#applyFailed(stream, protocol, info, HandlerFault.of(thrown, 'StreamUpgrade.poll'))
@@ -220,20 +236,20 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   #handOver (stream: Inbound<Stream>, protocol: string, info: unknown, output: unknown, rest: Uint8Array | undefined): void {
     this.#negotiating.remove(stream)
     const event = { type: 'fully-negotiated-inbound', stream: stream.port.stream, protocol, info, output } as const
-    this.#desk.handOver(stream, setRoute(event, stream.ticket.listing.listing), rest)
+    this.#desk.handOver(stream, withRoute(event, stream.ticket.listing.listing), rest)
   }
 
   #applyFailed (stream: Inbound<Stream>, protocol: string, info: unknown, fault: HandlerFault): void {
     this.#desk.outlet.handlerError(fault)
     this.#negotiating.remove(stream)
-    stream.reset(asError(fault.cause))
+    this.#desk.reset(stream, asError(fault.cause))
     this.#tellOwner(stream, protocol, info, 'apply', fault.cause)
   }
 
   /** Ends a stream that has no handler yet; only the owner of an upgrade hears of it (S4.3). */
   #fail (stream: Inbound<Stream>, kind: StreamUpgradeErrorKind, error: Error): void {
     this.#negotiating.remove(stream)
-    stream.reset(error)
+    this.#desk.reset(stream, error)
     if (stream.upgrading !== undefined) {
       this.#tellOwner(stream, stream.upgrading.protocol, stream.upgrading.info, kind, error)
     }
@@ -241,22 +257,12 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   #tellOwner (stream: Inbound<Stream>, protocol: string, info: unknown, kind: StreamUpgradeErrorKind, cause: unknown): void {
     const error = upgradeError(kind, this.#failure('upgrade', stream.ticket.startedAt), cause)
-    const event = setRoute({ type: 'listen-upgrade-error', info, protocol, error }, stream.ticket.listing.listing)
+    const event = withRoute({ type: 'listen-upgrade-error', info, protocol, error }, stream.ticket.listing.listing)
     this.#desk.outlet.task(this.#desk.root.onConnectionEvent(event), undefined)
   }
 
-  #isKnown (port: StreamPort<Stream>): boolean {
-    if (this.#negotiating.get(port) !== undefined || this.#desk.counted.has(port)) {
-      return true
-    }
-    if (this.#arrived.size > 0) {
-      for (const arrival of this.#arrived) {
-        if (arrival.port === port) {
-          return true
-        }
-      }
-    }
-    return false
+  #resetWaiting ({ port }: Arrival<Stream>, error: Error): void {
+    this.#desk.outlet.tellMuxer(() => { port.reset(error) })
   }
 
   /** Waiting streams may take the free slots and the queue. */

@@ -5,7 +5,7 @@
  */
 
 export { Connection } from './connection.ts'
-export type { ConnectionComponents, HostProtocols, ReadonlyProtocols } from './connection.ts'
+export type { ConnectionComponents, HostProtocols, ReadonlyProtocols } from './connection-components.ts'
 export type { ConnectionConfig, ConnectionInit } from './connection-config.ts'
 export type {
   ClosedOutput, ConnectionOutput, ConnectionReport, HandlerErrorReport, HandlerEventOutput, HandlerTask, HostStreamFailed,
@@ -13,4 +13,5 @@ export type {
 } from './connection-output.ts'
 export type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
 export type { HostStreamRequest } from './outbound-streams.ts'
-export type { CloseReason, ConnectionStatus } from './shutdown.ts'
+export type { ConnectionStatus } from './shutdown.ts'
+export type { CloseReason } from '../core/close-reason.ts'

@@ -1,5 +1,5 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
-import { NEVER, earliest } from '../core/instant.ts'
+import { NEVER, checkInstant, earliest } from '../core/instant.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { StreamPhase } from '../errors.ts'
@@ -44,6 +44,8 @@ export class NegotiatingStream<Stream, Machine, Purpose extends Ticket> implemen
   readonly ticket: Purpose
   upgrading: Upgrading | undefined
   isQueued = false
+  /** Waits for the next turn. */
+  isLater = false
   /** The stream has ended by itself: it is neither reset nor counted. */
   hasEnded = false
   /** What went wrong with the stream itself, if something did. */
@@ -51,6 +53,7 @@ export class NegotiatingStream<Stream, Machine, Purpose extends Ticket> implemen
   now: Instant = 0
   wakeInstant: Instant = NEVER
   readonly #streams: NegotiatingStreams<Stream, Machine, Purpose>
+  #isPolling = false
 
   constructor (streams: NegotiatingStreams<Stream, Machine, Purpose>, port: StreamPort<Stream>, machine: Machine, ticket: Purpose) {
     this.#streams = streams
@@ -59,20 +62,34 @@ export class NegotiatingStream<Stream, Machine, Purpose extends Ticket> implemen
     this.ticket = ticket
   }
 
+  /** See {@link PollContext}. In its own poll it means the next turn (S4.8). */
   wake (): void {
-    this.#streams.woke(this)
+    if (this.#isPolling) {
+      this.#streams.wokeLater(this)
+    } else {
+      this.#streams.woke(this)
+    }
   }
 
+  /** See {@link PollContext}. */
   wakeAt (instant: Instant): void {
-    this.wakeInstant = instant
-    this.#streams.owner.deadlineAdded(instant)
+    this.wakeInstant = checkInstant(instant)
+    if (this.#isPolling && instant <= this.now) {
+      this.wakeInstant = NEVER
+      this.#streams.wokeLater(this)
+    } else {
+      this.#streams.owner.deadlineAdded(instant)
+    }
   }
 
-  /** Ends the stream, unless it has ended by itself. */
-  reset (error: Error): void {
-    if (!this.hasEnded) {
-      this.hasEnded = true
-      this.port.reset(error)
+  /** Polls the upgrade, with this stream as its context. */
+  pollUpgrade ({ upgrade }: Upgrading, now: Instant): Poll<unknown> {
+    this.now = now
+    this.#isPolling = true
+    try {
+      return upgrade.poll(this)
+    } finally {
+      this.#isPolling = false
     }
   }
 }
@@ -81,7 +98,9 @@ export class NegotiatingStream<Stream, Machine, Purpose extends Ticket> implemen
 export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
   readonly owner: NegotiatingStreamsOwner
   readonly #streams: Map<StreamPort<Stream>, NegotiatingStream<Stream, Machine, Purpose>> = new Map()
+  /** Neither is bounded: a stream is in each of them once. */
   readonly #woken: BoundedQueue<NegotiatingStream<Stream, Machine, Purpose>> = new BoundedQueue(Infinity)
+  readonly #later: BoundedQueue<NegotiatingStream<Stream, Machine, Purpose>> = new BoundedQueue(Infinity)
   #upgrading = 0
 
   constructor (owner: NegotiatingStreamsOwner) {
@@ -98,6 +117,7 @@ export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
     return this.#streams.size - this.#upgrading
   }
 
+  /** The stream of `port`, if it is one of these. */
   get (port: StreamPort<Stream>): NegotiatingStream<Stream, Machine, Purpose> | undefined {
     return this.#streams.get(port)
   }
@@ -131,6 +151,25 @@ export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
       this.#woken.push(stream)
       this.owner.streamWoke()
     }
+  }
+
+  /** `stream` wants to go on in the next turn. */
+  wokeLater (stream: NegotiatingStream<Stream, Machine, Purpose>): void {
+    if (!stream.isLater) {
+      stream.isLater = true
+      this.#later.push(stream)
+    }
+  }
+
+  /** Whether any stream is to go on in another turn. */
+  endTurn (): boolean {
+    let isAny = false
+    for (let stream = this.#later.shift(); stream !== undefined; stream = this.#later.shift()) {
+      stream.isLater = false
+      isAny ||= this.#streams.get(stream.port) === stream
+      this.woke(stream)
+    }
+    return isAny
   }
 
   /** Takes the next stream that can go on. */

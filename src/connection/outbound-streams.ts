@@ -1,22 +1,21 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { addDuration, earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
-import { HandlerFault } from '../handler/handler-fault.ts'
-import { hopOf, setRoute } from '../handler/route.ts'
+import { hopOf, withRoute } from '../handler/route.ts'
 import { DialerNegotiation } from '../negotiation/dialer-negotiation.ts'
-import { isCountedHostProtocol } from './counted-streams.ts'
 import { NegotiatingStreams } from './negotiating-streams.ts'
+import { asError } from './outlet.ts'
 import { RequestedStreams } from './requested-streams.ts'
-import { asError } from './stream-desk.ts'
 import { abortOf, errorOf, kindOf, timeoutOf, upgradeError } from './stream-failure.ts'
 import type { Instant } from '../core/instant.ts'
 import type { AbortError, StreamFailure, StreamPhase, StreamUpgradeErrorKind, TimeoutError } from '../errors.ts'
-import type { OutboundStreamRequest } from '../handler/connection-handler.ts'
+import type { CancelOutboundRequest, OutboundStreamRequest } from '../handler/connection-handler.ts'
+import type { StreamUpgrade } from '../handler/stream-upgrade.ts'
 import type { NegotiationLimits } from '../negotiation/outcome.ts'
 import type { ConnectionConfig } from './connection-config.ts'
 import type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
-import type { NegotiatingStream, NegotiatingStreamsOwner } from './negotiating-streams.ts'
-import type { OutboundRequest, Requester } from './requested-streams.ts'
+import type { NegotiatingStream, NegotiatingStreamsOwner, Upgrading } from './negotiating-streams.ts'
+import type { HandlerRequester, OutboundRequest, Requester } from './requested-streams.ts'
 import type { StreamDesk } from './stream-desk.ts'
 
 /** A stream that the host wants for one of its own services. */
@@ -28,6 +27,14 @@ export interface HostStreamRequest {
   readonly options?: unknown
   /** Comes back with the outcome, and names the request for `cancelHostStream`. */
   readonly token: unknown
+}
+
+/** What outbound streams work with. */
+export interface OutboundStreamsParts<Stream, FromBehaviour, ToBehaviour> {
+  readonly desk: StreamDesk<Stream, FromBehaviour, ToBehaviour>
+  readonly config: ConnectionConfig
+  readonly muxer: MuxerPort
+  readonly owner: NegotiatingStreamsOwner
 }
 
 type Outbound<Stream> = NegotiatingStream<Stream, DialerNegotiation, OutboundRequest<Stream>>
@@ -46,8 +53,9 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   /** Outcomes that came with an input: handlers are told inside a poll only. */
   readonly #failed: BoundedQueue<{ readonly request: OutboundRequest<Stream>, readonly cause: unknown }> = new BoundedQueue(Infinity)
   readonly #owner: NegotiatingStreamsOwner
+  #isClosing = false
 
-  constructor (desk: StreamDesk<Stream, FromBehaviour, ToBehaviour>, config: ConnectionConfig, muxer: MuxerPort, owner: NegotiatingStreamsOwner) {
+  constructor ({ desk, config, muxer, owner }: OutboundStreamsParts<Stream, FromBehaviour, ToBehaviour>) {
     this.#desk = desk
     this.#config = config
     this.#limits = { maxFrameLength: config.maxFrameLength, maxRounds: config.maxNegotiationRounds }
@@ -62,6 +70,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     return this.#negotiating.size > 0 || this.#failed.size > 0 || this.#requested.isBusy
   }
 
+  /** The stream of `port`, if it is in negotiation or upgrade. */
   get (port: StreamPort<Stream>): Outbound<Stream> | undefined {
     return this.#negotiating.get(port)
   }
@@ -77,14 +86,15 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#ask({ type: 'host', token, options }, protocols, timeoutMs)
   }
 
-  /** Ends the requests of one requester that have no outcome yet; `isMeant` tells them. */
-  cancel (isMeant: (requester: Requester<Stream>) => boolean): void {
-    this.#endRequested(({ requester }) => isMeant(requester), failure => abortOf('Cancelled', failure))
-    for (const stream of this.#negotiating.all()) {
-      if (isMeant(stream.ticket.requester)) {
-        this.#failStream(stream, 'aborted', abortOf('Cancelled', this.#failureOf(stream)))
-      }
-    }
+  /** A handler no longer wants the streams that it asked for with this token. */
+  cancel (request: CancelOutboundRequest): void {
+    const hop = hopOf(request)
+    this.#cancel(requester => requester.type === 'handler' && requester.hop === hop && requester.token === request.token, request.token)
+  }
+
+  /** The host no longer wants the streams that it asked for with this token. */
+  cancelForHost (token: unknown): void {
+    this.#cancel(requester => requester.type === 'host' && requester.token === token, token)
   }
 
   /** Step 8: asks the muxer for the stream of the oldest request. */
@@ -105,13 +115,19 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   /** The muxer granted a stream. */
   granted (opening: StreamOpening, port: StreamPort<Stream>): void {
-    const request = this.#requested.granted(opening)
-    if (request === undefined) {
-      port.reset(abortOf('Nobody waits for this stream any more', this.#desk.outlet.failure('open', [], 'outbound', this.#desk.outlet.now)))
+    const { outlet } = this.#desk
+    const granted = this.#requested.granted(opening)
+    if (granted === undefined) {
+      const error = abortOf('Nobody waits for this stream any more', outlet.failure('open', [], 'outbound', outlet.now))
+      outlet.tellMuxer(() => { port.reset(error) })
       return
     }
+    const { request, spare } = granted
+    if (spare !== undefined) {
+      this.#cancelOpening(spare)
+    }
     const stream = this.#negotiating.add(port, request.machine, request)
-    port.start()
+    outlet.tellMuxer(() => { port.start() })
     stream.wake()
   }
 
@@ -127,8 +143,11 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   advance (): boolean {
     const failed = this.#failed.shift()
     if (failed !== undefined) {
-      const failure = this.#failureAt('open', failed.request)
-      this.#tell(failed.request.requester, 'io', failure, errorOf({ type: 'reset' }, failure, failed.cause))
+      const { request, cause } = failed
+      const failure = this.#failureAt('open', request)
+      const isLate = request.deadline <= this.#desk.outlet.now
+      const error = isLate ? timeoutOf(failure) : errorOf({ type: 'reset' }, failure, cause)
+      this.#tell(request.requester, kindOf(error), failure, error)
       return true
     }
     const stream = this.#negotiating.nextWoken()
@@ -138,9 +157,14 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     if (stream.upgrading === undefined) {
       this.#negotiate(stream)
     } else {
-      this.#upgrade(stream)
+      this.#upgrade(stream, stream.upgrading)
     }
     return true
+  }
+
+  /** Whether any stream is to go on in another turn. */
+  endTurn (): boolean {
+    return this.#negotiating.endTurn()
   }
 
   /** Step 2: ends the requests whose deadline passed. */
@@ -151,8 +175,9 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     }
   }
 
-  /** Ends every request: the connection closes. */
+  /** Ends every request, and from now on every new one at once: the connection closes. */
   endAll (): void {
+    this.#isClosing = true
     for (let failed = this.#failed.shift(); failed !== undefined; failed = this.#failed.shift()) {
       this.#tell(failed.request.requester, 'connection-closed', this.#failureAt('open', failed.request), failed.cause)
     }
@@ -167,9 +192,26 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     return earliest(this.#requested.nextDeadline(), this.#negotiating.nextDeadline())
   }
 
+  /** Ends the requests that `isMeant` tells and that have no outcome yet; requests without a token cannot be told apart. */
+  #cancel (isMeant: (requester: Requester<Stream>) => boolean, token: unknown): void {
+    if (token === undefined) {
+      return
+    }
+    this.#endRequested(({ requester }) => isMeant(requester), failure => abortOf('Cancelled', failure))
+    for (const stream of this.#negotiating.all()) {
+      if (isMeant(stream.ticket.requester)) {
+        this.#failStream(stream, 'aborted', abortOf('Cancelled', this.#failureOf(stream)))
+      }
+    }
+  }
+
   #ask (requester: Requester<Stream>, protocols: readonly string[], timeoutMs: number = this.#config.outboundTimeoutMs): void {
     const { now } = this.#desk.outlet
     const failure = this.#desk.outlet.failure('queue', [], 'outbound', now)
+    if (this.#isClosing) {
+      this.#tell(requester, 'connection-closed', failure, abortOf('The connection closes', failure))
+      return
+    }
     let request: OutboundRequest<Stream>
     try {
       checkTimeout(timeoutMs)
@@ -179,8 +221,9 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
       return
     }
     if (!this.#requested.push(request)) {
-      this.#tell(requester, 'limit', failure, new RangeError(`there may be ${this.#config.maxQueuedOutboundRequests} waiting requests (maxQueuedOutboundRequests)`))
-      this.#desk.outlet.limitReached('maxQueuedOutboundRequests', this.#config.maxQueuedOutboundRequests)
+      const limit = this.#config.maxQueuedOutboundRequests
+      this.#tell(requester, 'limit', failure, new RangeError(`there may be ${limit} waiting requests (maxQueuedOutboundRequests)`))
+      this.#desk.outlet.limitReached('maxQueuedOutboundRequests', limit)
       return
     }
     this.#owner.deadlineAdded(request.deadline)
@@ -198,72 +241,59 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     }
     const { protocol, rest } = outcome
     const { requester } = stream.ticket
-    stream.port.accept(protocol)
+    this.#desk.accept(stream, protocol)
     if (requester.type === 'host') {
-      this.#giveToHost(stream, requester.token, protocol, rest)
+      this.#negotiating.remove(stream)
+      this.#desk.giveToHost(stream, protocol, rest)
+      this.#desk.outlet.outputs.push({ type: 'host-stream-opened', token: requester.token, port: stream.port, protocol })
       return
     }
+    let upgrade: StreamUpgrade<unknown> | undefined
     try {
-      const upgrade = requester.upgrade?.(stream.port.stream, protocol)
-      if (upgrade !== undefined) {
-        this.#negotiating.upgrade(stream, { protocol, info: requester.info, upgrade })
-        if (rest !== undefined) {
-          stream.port.unread(rest)
-        }
-        return
-      }
+      upgrade = requester.upgrade?.(stream.port.stream, protocol)
     } catch (thrown) {
-      this.#failStream(stream, 'apply', HandlerFault.of(thrown, 'upgrade').cause)
+      this.#failStream(stream, 'apply', thrown)
       return
     }
-    this.#handOver(stream, protocol, undefined, rest)
+    if (upgrade === undefined) {
+      this.#handOver(stream, requester, protocol, undefined, rest)
+    } else {
+      this.#negotiating.upgrade(stream, { protocol, info: requester.info, upgrade })
+      this.#desk.unread(stream, rest)
+    }
   }
 
-  #giveToHost (stream: Outbound<Stream>, token: unknown, protocol: string, rest: Uint8Array | undefined): void {
-    const { port } = stream
-    this.#negotiating.remove(stream)
-    if (!stream.hasEnded) {
-      this.#desk.counted.add(port, isCountedHostProtocol(protocol))
-    }
-    if (rest !== undefined) {
-      port.unread(rest)
-    }
-    this.#desk.outlet.outputs.push({ type: 'host-stream-opened', token, port, protocol })
-  }
-
-  #upgrade (stream: Outbound<Stream>): void {
-    const { upgrading } = stream
-    if (upgrading === undefined) {
-      return
-    }
+  #upgrade (stream: Outbound<Stream>, upgrading: Upgrading): void {
+    const { requester } = stream.ticket
     if (stream.hasEnded) {
       this.#failStream(stream, 'io', errorOf({ type: 'reset' }, this.#failureOf(stream), stream.cause))
       return
     }
+    let output: unknown
     try {
-      const done = this.#desk.pollUpgrade(stream)
-      if (done !== PENDING) {
-        this.#handOver(stream, upgrading.protocol, done.output, undefined)
-      }
+      output = stream.pollUpgrade(upgrading, this.#desk.outlet.now)
     } catch (thrown) {
-      this.#failStream(stream, 'apply', HandlerFault.of(thrown, 'upgrade').cause)
+      this.#failStream(stream, 'apply', thrown)
+      return
+    }
+    if (output !== PENDING && requester.type === 'handler') {
+      this.#handOver(stream, requester, upgrading.protocol, output, undefined)
     }
   }
 
-  #handOver (stream: Outbound<Stream>, protocol: string, output: unknown, rest: Uint8Array | undefined): void {
-    const { requester } = stream.ticket
+  #handOver (
+    stream: Outbound<Stream>, requester: HandlerRequester<Stream>, protocol: string, output: unknown, rest: Uint8Array | undefined
+  ): void {
     this.#negotiating.remove(stream)
-    if (requester.type === 'handler') {
-      const event = { type: 'fully-negotiated-outbound', stream: stream.port.stream, protocol, info: requester.info, output } as const
-      this.#desk.handOver(stream, setRoute(event, requester.hop), rest)
-    }
+    const event = { type: 'fully-negotiated-outbound', stream: stream.port.stream, protocol, info: requester.info, output } as const
+    this.#desk.handOver(stream, withRoute(event, requester.hop), rest)
   }
 
   /** All that the request held is free before its outcome is told (S5.6). */
   #failStream (stream: Outbound<Stream>, kind: StreamUpgradeErrorKind, cause: unknown): void {
     const failure = this.#failureOf(stream)
     this.#negotiating.remove(stream)
-    stream.reset(asError(cause))
+    this.#desk.reset(stream, asError(cause))
     this.#tell(stream.ticket.requester, kind, failure, cause)
   }
 
@@ -274,12 +304,16 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   ): void {
     for (const { request, opening } of this.#requested.end(matches)) {
       if (opening !== undefined) {
-        this.#muxer.cancelOpening(opening)
+        this.#cancelOpening(opening)
       }
       const failure = this.#failureAt(opening === undefined ? 'queue' : 'open', request)
       const cause = errorOf(failure)
       this.#tell(request.requester, kind ?? kindOf(cause), failure, cause)
     }
+  }
+
+  #cancelOpening (opening: StreamOpening): void {
+    this.#desk.outlet.tellMuxer(() => { this.#muxer.cancelOpening(opening) })
   }
 
   #tell (requester: Requester<Stream>, kind: StreamUpgradeErrorKind, failure: StreamFailure, cause: unknown): void {
@@ -288,7 +322,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     if (requester.type === 'host') {
       outlet.outputs.push({ type: 'host-stream-failed', token: requester.token, error })
     } else {
-      const event = setRoute({ type: 'dial-upgrade-error', info: requester.info, error }, requester.hop)
+      const event = withRoute({ type: 'dial-upgrade-error', info: requester.info, error }, requester.hop)
       outlet.task(root.onConnectionEvent(event), undefined)
     }
   }

@@ -1,5 +1,6 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { addDuration } from '../core/instant.ts'
+import type { AbruptReason } from '../core/close-reason.ts'
 import type { ConnectionId, Direction } from '../core/ids.ts'
 import type { Instant } from '../core/instant.ts'
 import type { StreamFailure, StreamPhase } from '../errors.ts'
@@ -25,8 +26,10 @@ export class Outlet<Stream, ToBehaviour> {
   now: Instant
   readonly outputs: BoundedQueue<ConnectionOutput<Stream, ToBehaviour>> = new BoundedQueue(Infinity)
   readonly reports: BoundedQueue<ConnectionReport> = new BoundedQueue(MAX_REPORTS)
-  /** A throw that ends the connection as soon as the current step is done. */
+  /** A throw of the handler that ends the connection as soon as the current step is done. */
   fatal: HandlerFault | undefined
+  /** What ends the connection without a flush as soon as the current step is done; the first one counts. */
+  abrupt: { readonly reason: AbruptReason, readonly error: Error } | undefined
   readonly #limits: Map<string, LimitCount> = new Map()
 
   constructor (id: ConnectionId, peer: unknown, now: Instant) {
@@ -52,6 +55,15 @@ export class Outlet<Stream, ToBehaviour> {
     }
   }
 
+  /** Calls the muxer or one of its streams, which must not throw: if one does, nothing is known of any of them (S5.11). */
+  tellMuxer (call: () => void): void {
+    try {
+      call()
+    } catch (thrown) {
+      this.abrupt ??= { reason: 'io-error', error: asError(thrown) }
+    }
+  }
+
   /** A limit was met: reported at once the first time, then with a count at most once per second (S9.1). */
   limitReached (option: string, limit: number): void {
     const known = this.#limits.get(option) ?? { count: 0, nextAt: this.now }
@@ -63,4 +75,9 @@ export class Outlet<Stream, ToBehaviour> {
       known.nextAt = addDuration(this.now, LIMIT_REPORT_INTERVAL_MS)
     }
   }
+}
+
+/** User code may throw anything; streams and muxers are ended with an error. */
+export function asError (thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error('Something was thrown that is no error', { cause: thrown })
 }

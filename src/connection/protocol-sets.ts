@@ -1,6 +1,8 @@
 import { LocalProtocols } from '../protocols/local-protocols.ts'
 import { ProtocolsNotice } from '../protocols/protocols-change.ts'
 import { RemoteProtocols } from '../protocols/remote-protocols.ts'
+import type { Waker } from '../core/poll.ts'
+import type { ReportRemoteProtocols } from '../handler/connection-handler.ts'
 import type { ProtocolList } from '../protocols/protocol-list.ts'
 import type { RemoteReportChange } from '../protocols/remote-protocols.ts'
 import type { ConnectionConfig } from './connection-config.ts'
@@ -13,6 +15,18 @@ export const HOST_SOURCE = 'host'
 
 const NOTHING: readonly string[] = Object.freeze([])
 
+/** What the protocol sets of a connection work with. */
+export interface ProtocolSetsParts<Stream, FromBehaviour, ToBehaviour> {
+  readonly outlet: Outlet<Stream, ToBehaviour>
+  readonly root: RootHandler<FromBehaviour, ToBehaviour>
+  readonly config: ConnectionConfig
+  /** Names that the host's other services accept. */
+  readonly host: ProtocolList | undefined
+  readonly interest: ReportInterest | undefined
+  /** Woken when `host` changes. */
+  readonly waker: Waker
+}
+
 /**
  * Which protocols each side of the connection speaks, and telling the handler of every change: the new set is in force
  * before the first callback runs, Added comes before Removed, and nothing is copied unless somebody wants a report (S3).
@@ -24,16 +38,16 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
   readonly #root: RootHandler<FromBehaviour, ToBehaviour>
   readonly #host: ProtocolList | undefined
   readonly #interest: ReportInterest | undefined
+  readonly #waker: Waker
   #hostVersion = -1
 
-  constructor (
-    outlet: Outlet<Stream, ToBehaviour>, root: RootHandler<FromBehaviour, ToBehaviour>, config: ConnectionConfig,
-    host: ProtocolList | undefined, interest: ReportInterest | undefined
-  ) {
+  constructor ({ outlet, root, config, host, interest, waker }: ProtocolSetsParts<Stream, FromBehaviour, ToBehaviour>) {
     this.#outlet = outlet
     this.#root = root
     this.#host = host
     this.#interest = interest
+    this.#waker = waker
+    host?.attach(waker)
     const maxNameBytes = config.maxFrameLength - 1
     this.local = new LocalProtocols({
       maxProtocols: config.maxLocalProtocols,
@@ -63,6 +77,15 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
     return true
   }
 
+  /** Applies what a part of the handler says about the peer; one that says it wrong has thrown, as far as S4.15 goes. */
+  reportOfHandler (source: unknown, { change, protocols }: ReportRemoteProtocols): void {
+    try {
+      this.report(source, change, protocols)
+    } catch (thrown) {
+      this.#root.failed('poll', thrown)
+    }
+  }
+
   /** Applies what one source says about the peer. */
   report (source: unknown, change: RemoteReportChange, protocols: readonly string[]): void {
     const isChanged = this.remote.apply(source, change, protocols)
@@ -73,6 +96,11 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
     if (isChanged) {
       this.#announce('remote', this.remote.added, this.remote.removed)
     }
+  }
+
+  /** The connection has ended: no list wakes it any more. */
+  release (): void {
+    this.#host?.detach(this.#waker)
   }
 
   #announce (side: 'local' | 'remote', added: readonly string[], removed: readonly string[]): void {

@@ -6,16 +6,24 @@ import type { StreamUpgrade } from '../handler/stream-upgrade.ts'
 import type { DialerNegotiation } from '../negotiation/dialer-negotiation.ts'
 import type { StreamOpening } from './muxer-port.ts'
 
-/** Who asked for a stream: a handler part, or the host for one of its own services. */
-export type Requester<Stream> =
-  | {
-    readonly type: 'handler'
-    readonly info: unknown
-    readonly hop: Hop | undefined
-    readonly token: unknown
-    readonly upgrade: ((stream: Stream, protocol: string) => StreamUpgrade<unknown>) | undefined
-  }
-  | { readonly type: 'host', readonly token: unknown, readonly options: unknown }
+/** A handler part that asked for a stream. */
+export interface HandlerRequester<Stream> {
+  readonly type: 'handler'
+  readonly info: unknown
+  readonly hop: Hop | undefined
+  readonly token: unknown
+  readonly upgrade: ((stream: Stream, protocol: string) => StreamUpgrade<unknown>) | undefined
+}
+
+/** The host, which asked for a stream for one of its own services. */
+export interface HostRequester {
+  readonly type: 'host'
+  readonly token: unknown
+  readonly options: unknown
+}
+
+/** Who asked for a stream. */
+export type Requester<Stream> = HandlerRequester<Stream> | HostRequester
 
 /** One request on its way: its deadline already runs, and it gets exactly one outcome. */
 export interface OutboundRequest<Stream> {
@@ -25,19 +33,28 @@ export interface OutboundRequest<Stream> {
   readonly deadline: Instant
 }
 
-interface Opening<Stream> extends StreamOpening {
-  /** Whom a stream granted now would serve; undefined once the request has ended. */
-  request: OutboundRequest<Stream> | undefined
+/** A request that ended before it had a stream, and what was asked for it at the muxer, if anything was. */
+export interface EndedRequest<Stream> {
+  readonly request: OutboundRequest<Stream>
+  readonly opening: StreamOpening | undefined
+}
+
+/** A request that has its stream. */
+export interface GrantedRequest<Stream> {
+  readonly request: OutboundRequest<Stream>
+  /** An opening that is no longer needed, because the stream was granted for another one. */
+  readonly spare: StreamOpening | undefined
 }
 
 /**
  * Requests that have no stream yet: first in a bounded queue, then asked for at the muxer. Streams go to requests in the
- * order of the requests, whichever opening they were granted for (S5.7); only the host's own requests keep theirs, because
- * the muxer was told their options.
+ * order of the requests, whichever opening they were granted for (S5.7, S10.11); only the host's own requests keep theirs,
+ * because the muxer was told their options. An opening whose request has ended is forgotten, so that it holds no slot.
  */
 export class RequestedStreams<Stream> {
   readonly #waiting: BoundedQueue<OutboundRequest<Stream>>
-  readonly #openings: Set<Opening<Stream>> = new Set()
+  /** In the order of the requests. */
+  readonly #opening: Map<StreamOpening, OutboundRequest<Stream>> = new Map()
 
   constructor (maxQueued: number) {
     this.#waiting = new BoundedQueue(maxQueued)
@@ -48,14 +65,14 @@ export class RequestedStreams<Stream> {
     return this.#waiting.size
   }
 
-  /** Streams asked for at the muxer and not answered yet, those whose request has ended included. */
+  /** Requests that were asked for at the muxer. */
   get opening (): number {
-    return this.#openings.size
+    return this.#opening.size
   }
 
   /** Whether any request waits for a stream. */
   get isBusy (): boolean {
-    return this.#waiting.size > 0 || this.#oldestOpening(() => true) !== undefined
+    return this.#waiting.size > 0 || this.#opening.size > 0
   }
 
   /** Queues a request; false when the queue is full. */
@@ -69,46 +86,43 @@ export class RequestedStreams<Stream> {
     if (request === undefined) {
       return undefined
     }
-    const opening = { request, options: request.requester.type === 'host' ? request.requester.options : undefined }
-    this.#openings.add(opening)
+    const opening = { options: request.requester.type === 'host' ? request.requester.options : undefined }
+    this.#opening.set(opening, request)
     return opening
   }
 
   /**
    * The muxer granted a stream.
    *
-   * @returns the request that it serves; undefined when nobody waits for it any more, or it was granted already
+   * @returns the request that it serves; undefined when nobody waits for such a stream
    */
-  granted (opening: StreamOpening): OutboundRequest<Stream> | undefined {
-    const own = this.#take(opening)
-    if (own === undefined || own.request?.requester.type === 'host') {
-      return own?.request
+  granted (opening: StreamOpening): GrantedRequest<Stream> | undefined {
+    const own = this.#opening.get(opening)
+    if (own === undefined) {
+      return opening.options === undefined ? this.#takeOldest() : undefined
     }
-    const oldest = this.#oldestOpening(request => request.requester.type === 'handler')
-    if (oldest === undefined || (own.request !== undefined && own.request.startedAt <= (oldest.request?.startedAt ?? NEVER))) {
-      return own.request ?? this.#oldestWaiting()
-    }
-    const { request } = oldest
-    oldest.request = own.request
-    return request
+    const request = own.requester.type === 'handler' ? this.#moveUp(opening, own) : own
+    this.#opening.delete(opening)
+    return { request, spare: undefined }
   }
 
   /** The muxer could not open a stream; returns the request that fails by it. */
   failed (opening: StreamOpening): OutboundRequest<Stream> | undefined {
-    return this.#take(opening)?.request
+    const request = this.#opening.get(opening)
+    this.#opening.delete(opening)
+    return request
   }
 
   /**
    * Ends every request for which `matches` is true.
    *
-   * @returns the ended requests, oldest first, each with its opening at the muxer if it has one
+   * @returns the ended requests, oldest first
    */
-  end (matches: (request: OutboundRequest<Stream>) => boolean): Array<{ readonly request: OutboundRequest<Stream>, readonly opening: StreamOpening | undefined }> {
-    const ended: Array<{ request: OutboundRequest<Stream>, opening: StreamOpening | undefined }> = []
-    for (const opening of this.#openings) {
-      const { request } = opening
-      if (request !== undefined && matches(request)) {
-        opening.request = undefined
+  end (matches: (request: OutboundRequest<Stream>) => boolean): Array<EndedRequest<Stream>> {
+    const ended: Array<EndedRequest<Stream>> = []
+    for (const [opening, request] of this.#opening) {
+      if (matches(request)) {
+        this.#opening.delete(opening)
         ended.push({ request, opening })
       }
     }
@@ -119,35 +133,50 @@ export class RequestedStreams<Stream> {
   /** The earliest deadline of all requests here. */
   nextDeadline (): Instant {
     let next = NEVER
-    for (const { request } of this.#openings) {
-      next = earliest(next, request?.deadline ?? NEVER)
+    for (const { deadline } of this.#opening.values()) {
+      next = earliest(next, deadline)
     }
-    for (const request of this.#waiting) {
-      next = earliest(next, request.deadline)
+    for (const { deadline } of this.#waiting) {
+      next = earliest(next, deadline)
     }
     return next
   }
 
-  #take (opening: StreamOpening): Opening<Stream> | undefined {
-    for (const known of this.#openings) {
-      if (known === opening) {
-        this.#openings.delete(known)
-        return known
+  /** Each request moves to the opening before its own, up to `opening`, which is free then; returns the oldest request, which has none. */
+  #moveUp (opening: StreamOpening, own: OutboundRequest<Stream>): OutboundRequest<Stream> {
+    let oldest = own
+    let before: StreamOpening | undefined
+    for (const [next, request] of this.#opening) {
+      if (request.requester.type === 'host') {
+        continue
       }
+      if (before === undefined) {
+        oldest = request
+      } else {
+        this.#opening.set(before, request)
+      }
+      if (next === opening) {
+        break
+      }
+      before = next
     }
-    return undefined
+    return oldest
   }
 
-  #oldestOpening (matches: (request: OutboundRequest<Stream>) => boolean): Opening<Stream> | undefined {
-    for (const opening of this.#openings) {
-      if (opening.request !== undefined && matches(opening.request)) {
-        return opening
+  /** The oldest request of a handler, opening or waiting; those of the host keep their place. */
+  #takeOldest (): GrantedRequest<Stream> | undefined {
+    for (const [opening, request] of this.#opening) {
+      if (request.requester.type === 'handler') {
+        this.#opening.delete(opening)
+        return { request, spare: opening }
       }
     }
-    return undefined
-  }
-
-  #oldestWaiting (): OutboundRequest<Stream> | undefined {
-    return this.#waiting.peek()?.requester.type === 'handler' ? this.#waiting.shift() : undefined
+    let oldest: OutboundRequest<Stream> | undefined
+    this.#waiting.remove(request => {
+      const isOldest = oldest === undefined && request.requester.type === 'handler'
+      oldest = isOldest ? request : oldest
+      return isOldest
+    })
+    return oldest === undefined ? undefined : { request: oldest, spare: undefined }
   }
 }

@@ -1,20 +1,16 @@
-import { NEVER } from '../core/instant.ts'
+import { NEVER, checkInstant } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { HandlerFault } from '../handler/handler-fault.ts'
 import { ListLink } from '../handler/list-link.ts'
+import { RELEASE, pollLast } from '../handler/route.ts'
+import { asTask } from '../handler/tasks.ts'
 import type { Instant } from '../core/instant.ts'
-import type { Poll, PollContext } from '../core/poll.ts'
+import type { Poll, PollContext, Waker } from '../core/poll.ts'
 import type { AnyHandler, ConnectionEvent, HandlerOutput } from '../handler/connection-handler.ts'
 import type { Listing, RoutedHandler } from '../handler/route.ts'
+import type { StreamUpgrade } from '../handler/stream-upgrade.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
-
-/** What the root handler asks of its connection. */
-export interface RootOwner {
-  /** The root wants to be polled; `isOwn` when it asked during its own poll, which means the next turn (S4.8). */
-  rootWoke (isOwn: boolean): void
-  /** A method threw, and what S4.15 says for it other than resetting a stream is to follow. */
-  rootFailed (fault: HandlerFault): void
-}
+import type { Outlet } from './outlet.ts'
 
 const NOTHING: readonly string[] = Object.freeze([])
 
@@ -30,21 +26,31 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
   isStale = true
   isKeepAlive = false
   readonly #handler: RoutedHandler
-  readonly #owner: RootOwner
+  readonly #outlet: Outlet<unknown, ToBehaviour>
+  readonly #connection: Waker
   readonly #link: ListLink
   #listing: ProtocolListing = NOTHING
   #isPolling = false
+  /** Woke itself during a poll in which it had nothing to say: that means the next turn (S4.8). */
+  #wokeItself = false
   #hasFailed = false
+  #isReleased = false
 
-  constructor (handler: AnyHandler<FromBehaviour, ToBehaviour>, owner: RootOwner) {
+  /**
+   * @param outlet - gets the throw that ends the connection
+   * @param connection - woken when there is something to poll, or another deadline
+   */
+  constructor (handler: AnyHandler<FromBehaviour, ToBehaviour>, outlet: Outlet<unknown, ToBehaviour>, connection: Waker) {
     this.#handler = handler
-    this.#owner = owner
+    this.#outlet = outlet
+    this.#connection = connection
     this.#link = new ListLink(this)
   }
 
   /** How long inbound streams may take at least, in milliseconds (S4.5). */
   get inboundTimeoutMs (): number {
-    return this.#handler.inboundTimeoutMs ?? 0
+    const timeoutMs = this.#call('inboundTimeoutMs', () => this.#handler.inboundTimeoutMs) ?? 0
+    return timeoutMs > 0 ? timeoutMs : 0
   }
 
   /** What it listed when it was read last. */
@@ -52,66 +58,84 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
     return this.#listing
   }
 
+  /** See {@link PollContext}. */
   wake (): void {
-    if (!this.#isPolling) {
-      this.isWoken = true
-      this.isStale = true
+    if (this.#isPolling) {
+      this.#wokeItself = true
+    } else if (!this.#isReleased) {
+      this.#told()
+      this.#connection.wake()
     }
-    this.#owner.rootWoke(this.#isPolling)
   }
 
+  /** See {@link PollContext}. */
   wakeAt (instant: Instant): void {
+    checkInstant(instant)
+    if (this.#isReleased) {
+      return
+    }
     this.wakeInstant = instant
+    if (!this.#isPolling) {
+      this.#connection.wake()
+    } else if (instant <= this.now) {
+      this.wakeInstant = NEVER
+      this.#wokeItself = true
+    }
+  }
+
+  /** Wakes it if its own deadline has come. */
+  expire (now: Instant): void {
+    if (this.wakeInstant <= now) {
+      this.wakeInstant = NEVER
+      this.isWoken = true
+    }
+  }
+
+  /** Whether it is to be polled in another turn. */
+  endTurn (): boolean {
+    this.isWoken ||= this.#wokeItself
+    this.#wokeItself = false
+    return this.isWoken && !this.#isReleased
   }
 
   /** Reads listing and keep-alive again (S4.10). */
   refresh (): void {
     this.isStale = false
-    const listing = this.#call('listenProtocols', () => this.#handler.listenProtocols())
-    if (listing !== undefined) {
-      this.#listing = listing
+    this.#call('listenProtocols', () => {
+      const listing = this.#handler.listenProtocols()
       this.#link.follow(listing)
-    }
-    this.isKeepAlive = this.#call('keepAlive', () => this.#handler.keepAlive?.()) ?? false
+      this.#listing = listing
+    })
+    this.isKeepAlive = this.#call('keepAlive', () => this.#handler.keepAlive?.() === true) ?? false
   }
 
+  /** Its next output. */
   poll (now: Instant): Poll<HandlerOutput<ToBehaviour, unknown, unknown>> {
-    this.now = now
-    this.isWoken = false
     this.isStale = true
-    this.#isPolling = true
+    this.#beginPoll(now)
     const output = this.#call('poll', () => this.#handler.poll?.(this)) ?? PENDING
-    this.#isPolling = false
-    this.isWoken = output !== PENDING
+    this.#endPoll(output !== PENDING)
     return output
   }
 
-  /** The next last event, or undefined when it has ended; without `pollClose` it is drained through `poll` (S4.11). */
-  pollClose (now: Instant): Poll<{ readonly event: ToBehaviour } | undefined> {
-    this.now = now
-    this.isWoken = false
-    if (this.#handler.pollClose === undefined) {
-      return this.#drain(now)
-    }
-    this.#isPolling = true
-    const event = this.#call('pollClose', () => this.#handler.pollClose?.(this))
-    this.#isPolling = false
-    if (event === undefined || event === PENDING) {
-      return event
-    }
-    this.isWoken = true
-    return { event }
+  /** Its next output while the connection closes, or undefined when it has ended (S4.11). */
+  pollLast (now: Instant): Poll<HandlerOutput<ToBehaviour, unknown, unknown> | undefined> {
+    this.#beginPoll(now)
+    const output = this.#pollLast()
+    this.#endPoll(output !== PENDING)
+    return output
   }
 
+  /** Passes on what its behaviour says. */
   onBehaviourEvent (event: FromBehaviour): void {
     this.#told()
-    this.#call('onBehaviourEvent', () => this.#handler.onBehaviourEvent?.(event))
+    this.#call('onBehaviourEvent', () => { this.#handler.onBehaviourEvent?.(event) })
   }
 
   /** Tells it something about no stream of its own: a throw ends the connection. */
   onConnectionEvent (event: ConnectionEvent<unknown, unknown>): PromiseLike<void> | undefined {
     this.#told()
-    return this.#call('onConnectionEvent', () => this.#handler.onConnectionEvent(event)) ?? undefined
+    return this.#call('onConnectionEvent', () => asTask(this.#handler.onConnectionEvent(event)))
   }
 
   /**
@@ -121,34 +145,34 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
    */
   onStream (event: ConnectionEvent<unknown, unknown>): PromiseLike<void> | undefined {
     this.#told()
-    try {
-      return this.#hasFailed ? undefined : this.#handler.onConnectionEvent(event) ?? undefined
-    } catch (thrown) {
-      throw HandlerFault.of(thrown, 'onConnectionEvent')
-    }
+    return this.#callForStream('onConnectionEvent', () => asTask(this.#handler.onConnectionEvent(event)))
   }
 
   /** @throws HandlerFault which harms that stream only */
   inboundInfo (protocol: string, listing: Listing): unknown {
-    try {
-      return this.#handler.inboundInfo?.(protocol, listing)
-    } catch (thrown) {
-      throw HandlerFault.of(thrown, 'inboundInfo')
-    }
+    return this.#callForStream('inboundInfo', () => this.#handler.inboundInfo?.(protocol, listing))
   }
 
   /** @throws HandlerFault which harms that stream only */
-  inboundUpgrade (stream: unknown, protocol: string, listing: Listing): ReturnType<NonNullable<RoutedHandler['inboundUpgrade']>> {
-    try {
-      return this.#handler.inboundUpgrade?.(stream, protocol, listing)
-    } catch (thrown) {
-      throw HandlerFault.of(thrown, 'inboundUpgrade')
-    }
+  inboundUpgrade (stream: unknown, protocol: string, listing: Listing): StreamUpgrade<unknown> | undefined {
+    return this.#callForStream('inboundUpgrade', () => this.#handler.inboundUpgrade?.(stream, protocol, listing))
   }
 
-  /** The connection closes: no list wakes it any more. */
+  /** A thrower is not called again; a composition that threw has marked the part, and its other parts are still well. */
+  failed (method: string, thrown: unknown): void {
+    this.#hasFailed ||= !(thrown instanceof HandlerFault)
+    const fault = HandlerFault.of(thrown, method)
+    this.#outlet.handlerError(fault)
+    this.#outlet.fatal ??= fault
+    this.#connection.wake()
+  }
+
+  /** It had its last word: nothing wakes it any more. */
   release (): void {
+    this.#isReleased = true
+    this.wakeInstant = NEVER
     this.#link.release()
+    this.#handler[RELEASE]?.()
   }
 
   #told (): void {
@@ -156,19 +180,30 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
     this.isStale = true
   }
 
-  #drain (now: Instant): Poll<{ readonly event: ToBehaviour } | undefined> {
-    for (;;) {
-      const output = this.poll(now)
-      if (output === PENDING) {
-        return undefined
-      }
-      if (output.type === 'notify-behaviour') {
-        return { event: output.event }
-      }
-    }
+  #beginPoll (now: Instant): void {
+    this.now = now
+    this.isWoken = false
+    this.#wokeItself = false
+    this.#isPolling = true
   }
 
-  /** A thrower is not called again; a composition that threw has marked the part, and its other parts are still well. */
+  #endPoll (isWoken: boolean): void {
+    this.#isPolling = false
+    this.isWoken = isWoken
+  }
+
+  /** After the throw of one part of a composition its siblings are still to be heard. */
+  #pollLast (): Poll<HandlerOutput<ToBehaviour, unknown, unknown> | undefined> {
+    while (!this.#hasFailed) {
+      try {
+        return pollLast(this.#handler, this) as Poll<HandlerOutput<ToBehaviour, unknown, unknown> | undefined>
+      } catch (thrown) {
+        this.failed(this.#handler.pollClose === undefined ? 'poll' : 'pollClose', thrown)
+      }
+    }
+    return undefined
+  }
+
   #call<Result> (method: string, call: () => Result): Result | undefined {
     if (this.#hasFailed) {
       return undefined
@@ -176,10 +211,16 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
     try {
       return call()
     } catch (thrown) {
-      this.#isPolling = false
-      this.#hasFailed = !(thrown instanceof HandlerFault)
-      this.#owner.rootFailed(HandlerFault.of(thrown, method))
+      this.failed(method, thrown)
       return undefined
+    }
+  }
+
+  #callForStream<Result> (method: string, call: () => Result): Result | undefined {
+    try {
+      return this.#hasFailed ? undefined : call()
+    } catch (thrown) {
+      throw HandlerFault.of(thrown, method)
     }
   }
 }

@@ -10,11 +10,8 @@
  */
 
 import { NEVER, addDuration } from '../core/instant.ts'
+import type { CloseReason } from '../core/close-reason.ts'
 import type { Instant } from '../core/instant.ts'
-
-/** Why a connection closed; the first reason is kept. */
-export type CloseReason =
-  | 'keep-alive-timeout' | 'local-close' | 'remote-close' | 'io-error' | 'handler-error' | 'aborted'
 
 /** What a connection is at. */
 export type ConnectionStatus =
@@ -42,18 +39,4 @@ export function nextActivity (before: Activity, isBusy: boolean, now: Instant, i
     return now < before.until || before.until === NEVER ? before : 'close'
   }
   return idleTimeoutMs === 0 ? 'close' : { phase: 'open', activity: 'idle', since: now, until: addDuration(now, idleTimeoutMs) }
-}
-
-/** Reasons after which nothing can be flushed any more: the muxer is aborted instead of closed (S6.7). */
-export function isAbrupt (reason: CloseReason): boolean {
-  switch (reason) {
-    case 'io-error':
-    case 'aborted':
-    case 'remote-close':
-      return true
-    case 'keep-alive-timeout':
-    case 'local-close':
-    case 'handler-error':
-      return false
-  }
 }

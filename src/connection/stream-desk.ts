@@ -1,5 +1,6 @@
-import { PENDING } from '../core/poll.ts'
 import { HandlerFault } from '../handler/handler-fault.ts'
+import { isCountedHostProtocol } from './counted-streams.ts'
+import { asError } from './outlet.ts'
 import type { Poll } from '../core/poll.ts'
 import type { FullyNegotiatedInbound, FullyNegotiatedOutbound } from '../handler/connection-handler.ts'
 import type { Agreed } from '../negotiation/outcome.ts'
@@ -39,19 +40,32 @@ export class StreamDesk<Stream, FromBehaviour, ToBehaviour> {
     return machine.pollOutcome()
   }
 
-  /**
-   * Asks an upgrade for its output.
-   *
-   * @throws HandlerFault with whatever the upgrade threw
-   */
-  pollUpgrade (stream: NegotiatingStream<Stream, unknown, Ticket>): Poll<{ readonly output: unknown }> {
-    stream.now = this.outlet.now
-    try {
-      const output = stream.upgrading?.upgrade.poll(stream)
-      return output === PENDING ? PENDING : { output }
-    } catch (thrown) {
-      throw HandlerFault.of(thrown, 'StreamUpgrade.poll')
+  /** A name was agreed: the stream is no longer read here. */
+  accept (stream: NegotiatingStream<Stream, unknown, Ticket>, protocol: string): void {
+    this.outlet.tellMuxer(() => { stream.port.accept(protocol) })
+  }
+
+  /** Puts bytes that came behind the negotiation in front of the reader (S2.30). */
+  unread ({ port }: NegotiatingStream<Stream, unknown, Ticket>, rest: Uint8Array | undefined): void {
+    if (rest !== undefined) {
+      this.outlet.tellMuxer(() => { port.unread(rest) })
     }
+  }
+
+  /** Ends the stream, unless it has ended by itself. */
+  reset (stream: NegotiatingStream<Stream, unknown, Ticket>, error: Error): void {
+    if (!stream.hasEnded) {
+      stream.hasEnded = true
+      this.outlet.tellMuxer(() => { stream.port.reset(error) })
+    }
+  }
+
+  /** Leaves a stream on one of the host's protocols to the host; what is told is told after its left-over bytes. */
+  giveToHost (stream: NegotiatingStream<Stream, unknown, Ticket>, protocol: string, rest: Uint8Array | undefined): void {
+    if (!stream.hasEnded) {
+      this.counted.add(stream.port, isCountedHostProtocol(protocol))
+    }
+    this.unread(stream, rest)
   }
 
   /**
@@ -73,16 +87,9 @@ export class StreamDesk<Stream, FromBehaviour, ToBehaviour> {
       const fault = HandlerFault.of(thrown, 'onConnectionEvent')
       this.outlet.handlerError(fault)
       this.counted.remove(port)
-      stream.reset(asError(fault.cause))
+      this.reset(stream, asError(fault.cause))
       return
     }
-    if (rest !== undefined) {
-      port.unread(rest)
-    }
+    this.unread(stream, rest)
   }
-}
-
-/** User code may throw anything; a stream is reset with an error. */
-export function asError (thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(`Not an error was thrown: ${String(thrown)}`, { cause: thrown })
 }

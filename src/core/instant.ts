@@ -14,3 +14,15 @@ export function addDuration (now: Instant, durationMs: number): Instant {
 export function earliest (left: Instant, right: Instant): Instant {
   return left < right ? left : right
 }
+
+/**
+ * Passes an instant on that came from user code.
+ *
+ * @throws RangeError for NaN, with which no comparison comes out true
+ */
+export function checkInstant (instant: Instant): Instant {
+  if (Number.isNaN(instant)) {
+    throw new RangeError('Cannot wake at an instant: it must be a number of milliseconds, received NaN')
+  }
+  return instant
+}

@@ -2,7 +2,8 @@
  * Many handlers as one (S4.13).
  *
  * - A poll serves the woken parts only, oldest wake first; a part that gave a value goes to the end of the queue, so it
- *   delays another by at most one value. A part that wakes itself during its own poll waits for the next turn.
+ *   delays another by at most one value. A part that woke itself during its own poll and then had nothing to say waits for
+ *   the next turn, and so do parts that wake each other without end.
  * - Listings and keep-alive answers are cached per part and asked again after the part was polled, told or woken.
  * - The listing is a frozen array of its own, made anew only when a name changed its place or its owner; the owner of an
  *   inbound stream is found by the listing that was in force when the stream arrived.
@@ -13,42 +14,20 @@ import { BoundedQueue } from '../core/bounded-queue.ts'
 import { NEVER, earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { HandlerFault } from './handler-fault.ts'
+import { Owners } from './owners.ts'
 import { Part, PartHop } from './part.ts'
-import { hopOf, listingOf, setRoute, withHop } from './route.ts'
-import { joinTasks, taskOf } from './tasks.ts'
+import { POLL_LAST, RELEASE, hopOf, listingOf, pollLast, withRoute } from './route.ts'
+import { asTask, dropTasks, joinTasks, taskOf } from './tasks.ts'
 import { InvalidStateError } from '../errors.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
-import type { AnyHandler, ConnectionEvent, ConnectionHandler, HandlerOutput } from './connection-handler.ts'
+import type { ComposedHandler, PartEvent } from './composed-handler.ts'
+import type { AnyHandler, ConnectionEvent, HandlerOutput } from './connection-handler.ts'
 import type { PartOwner } from './part.ts'
 import type { Listing, RoutedHandler } from './route.ts'
 import type { StreamUpgrade } from './stream-upgrade.ts'
 
-type Values<Of> = Of[keyof Of]
-type Keys<Of> = keyof Of & string
-type Member<Of, Key extends PropertyKey> = Key extends keyof Of ? Of[Key] : never
-type Returned<Method> = NonNullable<Method> extends (...args: never[]) => infer Result ? Result : never
-
-/** What the behaviour may tell this handler. */
-export type FromBehaviourOf<Handler> =
-  NonNullable<Member<Handler, 'onBehaviourEvent'>> extends (event: infer Event) => void ? Event : never
-/** What this handler tells its behaviour; read from `poll`, so it needs no other declaration. */
-export type ToBehaviourOf<Handler> =
-  Extract<Returned<Member<Handler, 'poll'>>, { type: 'notify-behaviour' }> extends { event: infer Event } ? Event : never
-
-type Keyed<Key extends string, Event> = [Event] extends [never] ? never : { readonly handler: Key, readonly event: Event }
-
-/** An event of one part of a composition, by its key. */
-export interface PartEvent {
-  readonly handler: string
-  readonly event: unknown
-}
-
-/** The handler that {@link composeHandlers} makes of `Parts`. */
-export type ComposedHandler<Parts> = ConnectionHandler<
-  Values<{ [Key in Keys<Parts>]: Keyed<Key, FromBehaviourOf<Parts[Key]>> }>,
-  Values<{ [Key in Keys<Parts>]: Keyed<Key, ToBehaviourOf<Parts[Key]>> }>
->
+export type { ComposedHandler, PartEvent } from './composed-handler.ts'
 
 /**
  * Composes handlers into one; events in and out are `{ handler: key, event }`.
@@ -59,31 +38,26 @@ export function composeHandlers<const Parts extends Readonly<Record<string, AnyH
   return new Composition(parts) as unknown as ComposedHandler<Parts>
 }
 
-interface Owner {
-  readonly part: Part
-  /** The part's own listing of that time: what it needs to find the owner inside itself. */
-  readonly listing: Listing
-}
+/** Polls of one part, on average, in one poll of its composition. */
+const MAX_POLLS_PER_PART = 2
 
 class Composition implements RoutedHandler, PartOwner {
   readonly #parts: Map<string, Part>
-  #ready: BoundedQueue<Part>
-  /** Parts that woke themselves during their own poll. */
-  #later: BoundedQueue<Part>
+  /** Neither is bounded: a part is in the first one once, and goes into the second one when it leaves the first. */
+  readonly #ready: BoundedQueue<Part> = new BoundedQueue(Infinity)
+  readonly #later: BoundedQueue<Part> = new BoundedQueue(Infinity)
   readonly #stale: Part[] = []
   #polled: Part | undefined
   #cx: PollContext | undefined
   /** No part's deadline is earlier than this. */
   #nextDeadline: Instant = NEVER
   #keepAliveCount = 0
-  #listing: Listing = Object.freeze([])
-  readonly #owners: WeakMap<Listing, Map<string, Owner>> = new WeakMap()
-  #closed = 0
+  readonly #owners = new Owners()
+  /** Parts that have not had their last word; made when the connection closes. */
+  #closing: BoundedQueue<Part> | undefined
 
   constructor (parts: Readonly<Record<string, AnyHandler>>) {
     this.#parts = new Map(Object.entries(parts).map(([key, handler]) => [key, new Part(key, handler, this)]))
-    this.#ready = new BoundedQueue(Infinity)
-    this.#later = new BoundedQueue(Infinity)
     for (const part of this.#parts.values()) {
       this.#touch(part)
     }
@@ -93,25 +67,29 @@ class Composition implements RoutedHandler, PartOwner {
   get inboundTimeoutMs (): number {
     let longest = 0
     for (const { handler } of this.#parts.values()) {
-      longest = Math.max(longest, handler.inboundTimeoutMs ?? 0)
+      const { inboundTimeoutMs = 0 } = handler
+      longest = inboundTimeoutMs > longest ? inboundTimeoutMs : longest
     }
     return longest
   }
 
   partWoke (part: Part): void {
     if (part === this.#polled) {
-      if (!part.isQueued) {
-        part.isQueued = true
-        this.#later.push(part)
-      }
-    } else {
+      part.hasWokenItself = true
+    } else if (!part.hasFailed) {
       this.#touch(part)
+      // The poll that is running comes by the part, or asks for another turn.
+      if (this.#polled === undefined) {
+        this.#cx?.wake()
+      }
     }
-    this.#cx?.wake()
   }
 
   partWakesAt (part: Part): void {
-    if (part.wakeInstant < this.#nextDeadline) {
+    if (part === this.#polled && part.wakeInstant <= part.now) {
+      part.wakeInstant = NEVER
+      part.hasWokenItself = true
+    } else if (part.wakeInstant < this.#nextDeadline) {
       this.#nextDeadline = part.wakeInstant
       this.#cx?.wakeAt(part.wakeInstant)
     }
@@ -119,7 +97,7 @@ class Composition implements RoutedHandler, PartOwner {
 
   listenProtocols (): Listing {
     this.#refresh()
-    return this.#listing
+    return this.#owners.listing
   }
 
   keepAlive (): boolean {
@@ -127,13 +105,13 @@ class Composition implements RoutedHandler, PartOwner {
     return this.#keepAliveCount > 0
   }
 
-  inboundInfo (protocol: string, listing: Listing = this.#listing): unknown {
-    const { part, listing: own } = this.#ownerOf(protocol, listing)
+  inboundInfo (protocol: string, listing: Listing = this.#owners.listing): unknown {
+    const { part, listing: own } = this.#owners.of(protocol, listing)
     return this.#guard(part, 'inboundInfo', () => part.handler.inboundInfo?.(protocol, own))
   }
 
-  inboundUpgrade (stream: unknown, protocol: string, listing: Listing = this.#listing): StreamUpgrade<unknown> | undefined {
-    const { part, listing: own } = this.#ownerOf(protocol, listing)
+  inboundUpgrade (stream: unknown, protocol: string, listing: Listing = this.#owners.listing): StreamUpgrade<unknown> | undefined {
+    const { part, listing: own } = this.#owners.of(protocol, listing)
     return this.#guard(part, 'inboundUpgrade', () => part.handler.inboundUpgrade?.(stream, protocol, own))
   }
 
@@ -142,45 +120,66 @@ class Composition implements RoutedHandler, PartOwner {
     if (cx.now >= this.#nextDeadline) {
       this.#wakeDue(cx)
     }
-    for (let part = this.#ready.shift(); part !== undefined; part = this.#ready.shift()) {
-      part.isQueued = false
-      if (part.hasFailed || part.handler.poll === undefined) {
-        continue
+    for (let left = this.#parts.size * MAX_POLLS_PER_PART; left > 0; left--) {
+      const part = this.#ready.shift()
+      if (part === undefined) {
+        break
       }
+      part.isQueued = false
       const output = this.#pollPart(part, cx)
       if (output !== PENDING) {
         this.#touch(part)
         return toOutput(part, output)
       }
+      if (part.hasWokenItself) {
+        this.#later.push(part)
+      }
     }
-    const later = this.#later
-    this.#later = this.#ready
-    this.#ready = later
+    this.#continueLater(cx)
     return PENDING
   }
 
+  /** The last event of the parts, for wrappers; what else a part without `pollClose` still asks for is not heard. */
   pollClose (cx: PollContext): Poll<PartEvent | undefined> {
+    for (;;) {
+      const output = this[POLL_LAST](cx)
+      if (output === PENDING || output === undefined) {
+        return output
+      }
+      if (output.type === 'notify-behaviour') {
+        return output.event
+      }
+    }
+  }
+
+  [POLL_LAST] (cx: PollContext): Poll<HandlerOutput<PartEvent, unknown, unknown> | undefined> {
     this.#attach(cx)
-    const parts = [...this.#parts.values()]
-    for (let part = parts[this.#closed]; part !== undefined; part = parts[++this.#closed]) {
-      const event = part.hasFailed ? undefined : this.#pollPartClose(part, cx)
-      if (event === PENDING) {
+    this.#closing ??= this.#beginClosing()
+    for (let part = this.#closing.peek(); part !== undefined; part = this.#closing.peek()) {
+      const output = part.hasFailed ? undefined : this.#pollPartLast(part, cx)
+      if (output === PENDING) {
         return PENDING
       }
-      if (event !== undefined) {
-        return { handler: part.key, event: event.value }
+      if (output !== undefined) {
+        return toOutput(part, output)
       }
-      part.release()
+      this.#closing.shift()
     }
     return undefined
+  }
+
+  [RELEASE] (): void {
+    for (const part of this.#parts.values()) {
+      part.release()
+    }
   }
 
   onConnectionEvent (event: ConnectionEvent<unknown, unknown>): void | PromiseLike<void> {
     switch (event.type) {
       case 'fully-negotiated-inbound':
       case 'listen-upgrade-error': {
-        const { part, listing } = this.#ownerOf(event.protocol, listingOf(event) ?? this.#listing)
-        return this.#tell(part, setRoute(event, listing))
+        const { part, listing } = this.#owners.of(event.protocol, listingOf(event) ?? this.#owners.listing)
+        return this.#tell(part, withRoute(event, listing))
       }
       case 'fully-negotiated-outbound':
       case 'dial-upgrade-error': {
@@ -188,7 +187,7 @@ class Composition implements RoutedHandler, PartOwner {
         if (!(hop instanceof PartHop) || hop.part.owner !== this) {
           throw new InvalidStateError(`Cannot route ${event.type}: pass on the event object itself, or a copy made with spread`)
         }
-        return this.#tell(hop.part, setRoute(event, hop.inner))
+        return this.#tell(hop.part, withRoute(event, hop.inner))
       }
       case 'local-protocols-change':
       case 'remote-protocols-change':
@@ -217,13 +216,17 @@ class Composition implements RoutedHandler, PartOwner {
   }
 
   #touch (part: Part): void {
-    if (!part.isStale) {
-      part.isStale = true
-      this.#stale.push(part)
-    }
+    this.#markStale(part)
     if (!part.isQueued) {
       part.isQueued = true
       this.#ready.push(part)
+    }
+  }
+
+  #markStale (part: Part): void {
+    if (!part.isStale) {
+      part.isStale = true
+      this.#stale.push(part)
     }
   }
 
@@ -239,54 +242,61 @@ class Composition implements RoutedHandler, PartOwner {
     cx.wakeAt(this.#nextDeadline)
   }
 
-  #pollPart (part: Part, cx: PollContext): Poll<HandlerOutput<unknown, unknown, unknown>> {
-    part.now = cx.now
-    this.#polled = part
-    if (!part.isStale) {
-      part.isStale = true
-      this.#stale.push(part)
+  /** Asks for another turn for the parts that are to be polled again in it. */
+  #continueLater (cx: PollContext): void {
+    for (let part = this.#later.shift(); part !== undefined; part = this.#later.shift()) {
+      this.#touch(part)
     }
+    if (this.#ready.size > 0) {
+      cx.wake()
+    }
+  }
+
+  #pollPart (part: Part, cx: PollContext): Poll<HandlerOutput<unknown, unknown, unknown>> {
+    if (part.hasFailed) {
+      return PENDING
+    }
+    part.now = cx.now
+    part.hasWokenItself = false
+    this.#polled = part
+    this.#markStale(part)
     try {
       return part.handler.poll?.(part) ?? PENDING
     } catch (thrown) {
-      throw this.#fail(part, 'poll', thrown)
+      throw this.#faultOf(part, 'poll', thrown, true)
     } finally {
       this.#polled = undefined
     }
   }
 
-  /** The next event of a closing part, undefined when it has ended. A part without `pollClose` is drained (S4.11). */
-  #pollPartClose (part: Part, cx: PollContext): Poll<{ readonly value: unknown } | undefined> {
+  #pollPartLast (part: Part, cx: PollContext): Poll<HandlerOutput<unknown, unknown, unknown> | undefined> {
     part.now = cx.now
     const { handler } = part
-    if (handler.pollClose !== undefined) {
-      const event = this.#guard(part, 'pollClose', () => handler.pollClose?.(part), true)
-      return event === PENDING || event === undefined ? event : { value: event }
-    }
-    for (;;) {
-      const output = this.#pollPart(part, cx)
-      if (output === PENDING) {
-        return undefined
-      }
-      if (output.type === 'notify-behaviour') {
-        return { value: output.event }
-      }
-    }
+    return this.#guard(part, handler.pollClose === undefined ? 'poll' : 'pollClose', () => pollLast(handler, part), true)
   }
 
-  #tell (part: Part, event: ConnectionEvent<unknown, unknown>): void | PromiseLike<void> {
+  #beginClosing (): BoundedQueue<Part> {
+    this[RELEASE]()
+    const closing = new BoundedQueue<Part>(Infinity)
+    for (const part of this.#parts.values()) {
+      closing.push(part)
+    }
+    return closing
+  }
+
+  #tell (part: Part, event: ConnectionEvent<unknown, unknown>): PromiseLike<void> | undefined {
     if (part.hasFailed) {
-      return
+      return undefined
     }
     this.#touch(part)
-    const isAboutStream = event.type === 'fully-negotiated-inbound' || event.type === 'fully-negotiated-outbound'
-    const task = this.#guard(part, 'onConnectionEvent', () => part.handler.onConnectionEvent(event), !isAboutStream)
-    return task === undefined ? undefined : taskOf(part.key, task)
+    const isFatal = event.type !== 'fully-negotiated-inbound' && event.type !== 'fully-negotiated-outbound'
+    const task = this.#guard(part, 'onConnectionEvent', () => asTask(part.handler.onConnectionEvent(event)), isFatal)
+    return task === undefined ? undefined : taskOf(task, reason => this.#faultOf(part, 'onConnectionEvent', reason, isFatal))
   }
 
   /** Each part hears it, also when an earlier one throws; the first throw is passed on at the end. */
-  #tellAll (event: ConnectionEvent<unknown, unknown>): void | PromiseLike<void> {
-    let fault: unknown
+  #tellAll (event: ConnectionEvent<unknown, unknown>): PromiseLike<void> | undefined {
+    let fault: HandlerFault | undefined
     const tasks: Array<PromiseLike<void>> = []
     for (const part of this.#parts.values()) {
       try {
@@ -295,10 +305,11 @@ class Composition implements RoutedHandler, PartOwner {
           tasks.push(task)
         }
       } catch (thrown) {
-        fault ??= thrown
+        fault ??= HandlerFault.of(thrown, 'onConnectionEvent')
       }
     }
     if (fault !== undefined) {
+      dropTasks(tasks)
       throw fault
     }
     return joinTasks(tasks)
@@ -308,13 +319,13 @@ class Composition implements RoutedHandler, PartOwner {
     try {
       return call()
     } catch (thrown) {
-      throw isFatal ? this.#fail(part, method, thrown) : HandlerFault.of(thrown, method, part.key)
+      throw this.#faultOf(part, method, thrown, isFatal)
     }
   }
 
-  /** A composition below has marked its own thrower already and its other parts are still well. */
-  #fail (part: Part, method: string, thrown: unknown): HandlerFault {
-    if (!(thrown instanceof HandlerFault)) {
+  /** A fatal one is the last that was heard of the part; a composition below has marked its own thrower already (S4.15). */
+  #faultOf (part: Part, method: string, thrown: unknown, isFatal: boolean): HandlerFault {
+    if (isFatal && !(thrown instanceof HandlerFault)) {
       part.hasFailed = true
       part.release()
     }
@@ -328,7 +339,7 @@ class Composition implements RoutedHandler, PartOwner {
       isChanged = this.#refreshPart(part) || isChanged
     }
     if (isChanged) {
-      this.#relist()
+      this.#owners.update(this.#parts.values())
     }
   }
 
@@ -336,36 +347,12 @@ class Composition implements RoutedHandler, PartOwner {
     if (part.hasFailed) {
       return false
     }
-    const isKeepAlive = this.#guard(part, 'keepAlive', () => part.handler.keepAlive?.() ?? false, true)
+    const isKeepAlive = this.#guard(part, 'keepAlive', () => part.handler.keepAlive?.() === true, true)
     if (isKeepAlive !== part.isKeepAlive) {
       part.isKeepAlive = isKeepAlive
       this.#keepAliveCount += isKeepAlive ? 1 : -1
     }
     return this.#guard(part, 'listenProtocols', () => part.list(part.handler.listenProtocols()), true)
-  }
-
-  #relist (): void {
-    const names: string[] = []
-    const owners = new Map<string, Owner>()
-    for (const part of this.#parts.values()) {
-      const { names: listing } = part
-      for (const name of listing) {
-        names.push(name)
-        if (!owners.has(name)) {
-          owners.set(name, { part, listing })
-        }
-      }
-    }
-    this.#listing = Object.freeze(names)
-    this.#owners.set(this.#listing, owners)
-  }
-
-  #ownerOf (protocol: string, listing: Listing): Owner {
-    const owner = this.#owners.get(listing)?.get(protocol)
-    if (owner === undefined) {
-      throw new InvalidStateError(`Cannot find the owner of an inbound stream: no part lists "${protocol}"`)
-    }
-    return owner
   }
 }
 
@@ -373,5 +360,5 @@ class Composition implements RoutedHandler, PartOwner {
 function toOutput (part: Part, output: HandlerOutput<unknown, unknown, unknown>): HandlerOutput<PartEvent, unknown, unknown> {
   return output.type === 'notify-behaviour'
     ? { type: 'notify-behaviour', event: { handler: part.key, event: output.event } }
-    : withHop(output, part.hopTo(hopOf(output)))
+    : withRoute(output, part.hopTo(hopOf(output)))
 }

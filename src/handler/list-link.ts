@@ -26,7 +26,11 @@ export class ListLink {
       return
     }
     this.#list?.detach(this.#waker)
-    this.#list = list
-    list?.attach(this.#waker)
+    this.#list = undefined
+    // Not by `?.`: what is neither a list nor an array has to throw here, inside the handler's own call.
+    if (list !== undefined) {
+      list.attach(this.#waker)
+      this.#list = list
+    }
   }
 }

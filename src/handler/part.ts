@@ -1,5 +1,6 @@
-import { NEVER } from '../core/instant.ts'
+import { NEVER, checkInstant } from '../core/instant.ts'
 import { ListLink } from './list-link.ts'
+import { RELEASE } from './route.ts'
 import { LastListing } from '../protocols/last-listing.ts'
 import type { Instant } from '../core/instant.ts'
 import type { PollContext } from '../core/poll.ts'
@@ -39,6 +40,8 @@ export class Part implements PollContext {
   wakeInstant: Instant = NEVER
   /** In the queue of parts to poll. */
   isQueued = false
+  /** Woke itself during its running or last poll. */
+  hasWokenItself = false
   /** Polled, told or woken since its answers were cached. */
   isStale = false
   /** A method threw: it is never called again. */
@@ -70,9 +73,10 @@ export class Part implements PollContext {
     return this.#listing.names !== before
   }
 
-  /** The handler has ended: its list does not wake it any more. */
+  /** The handler has ended, or the connection closes: no list wakes it any more. */
   release (): void {
     this.#link.release()
+    this.handler[RELEASE]?.()
   }
 
   wake (): void {
@@ -80,7 +84,7 @@ export class Part implements PollContext {
   }
 
   wakeAt (instant: Instant): void {
-    this.wakeInstant = instant
+    this.wakeInstant = checkInstant(instant)
     this.owner.partWakesAt(this)
   }
 

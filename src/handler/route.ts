@@ -1,13 +1,22 @@
 /**
- * How a connection and the compositions below it find the part that a stream belongs to (S4.13). Outputs and events carry
- * one hidden field, so authors never see it, and a wrapper that passes an event or an output on passes the route on too.
+ * How a connection and the compositions below it find the part that a stream belongs to (S4.13), and what else they say to
+ * each other behind the authors' backs. Outputs and events carry one hidden field, so a wrapper that passes an event or an
+ * output on passes the route on too.
  */
 
+import { PENDING } from '../core/poll.ts'
+import type { Poll, PollContext } from '../core/poll.ts'
 import type { AnyHandler, ConnectionEvent, HandlerOutput } from './connection-handler.ts'
 import type { StreamUpgrade } from './stream-upgrade.ts'
 
 /** The hidden field. On an output and on an outbound event it holds a {@link Hop}, on an inbound event a listing. */
-export const ROUTE: unique symbol = Symbol('libp2p-behaviours.route')
+const ROUTE: unique symbol = Symbol('libp2p-behaviours.route')
+
+/** Names the method {@link RoutedHandler} for the last outputs of a composition. */
+export const POLL_LAST: unique symbol = Symbol('libp2p-behaviours.poll-last')
+
+/** Names the method {@link RoutedHandler} that ends a composition. */
+export const RELEASE: unique symbol = Symbol('libp2p-behaviours.release')
 
 /**
  * One step from a composition to the part that an output came from, and what lies below it. Interned by the part, so one
@@ -24,7 +33,7 @@ export interface Hop {
 export type Listing = readonly string[]
 
 interface Routed {
-  [ROUTE]?: Hop | Listing | undefined
+  readonly [ROUTE]?: Hop | Listing | undefined
 }
 
 /** The way back to the maker of `output`; undefined for a handler that is no composition. */
@@ -32,27 +41,43 @@ export function hopOf (output: object): Hop | undefined {
   return (output as Routed)[ROUTE] as Hop | undefined
 }
 
-/** A copy of `output` that remembers its maker; the author's own object, which may be frozen, is left alone. */
-export function withHop<Output extends HandlerOutput<unknown, unknown, unknown>> (output: Output, hop: Hop): Output {
-  return { ...output, [ROUTE]: hop }
-}
-
 /** The listing that an inbound event was agreed on. */
 export function listingOf (event: object): Listing | undefined {
   return (event as Routed)[ROUTE] as Listing | undefined
 }
 
-/** Sets what the next composition on the way down will read. */
-export function setRoute<Event extends ConnectionEvent<unknown, unknown>> (event: Event, route: Hop | Listing | undefined): Event {
-  (event as Routed)[ROUTE] = route
-  return event
+/** A copy of `passed` for the next composition on its way; the author's own object, which may be frozen, is left alone. */
+export function withRoute<Passed extends HandlerOutput<unknown, unknown, unknown> | ConnectionEvent<unknown, unknown>> (
+  passed: Passed, route: Hop | Listing | undefined
+): Passed {
+  return { ...passed, [ROUTE]: route }
 }
 
 /**
  * A handler as connections and compositions call it: with the listing as one more argument, which authors never declare,
- * and with an upgrade that may be left out, as the parts of a composition differ in that.
+ * with an upgrade that may be left out, as the parts of a composition differ in that, and with what only compositions have.
  */
 export interface RoutedHandler extends Omit<AnyHandler, 'inboundInfo' | 'inboundUpgrade'> {
   inboundInfo? (protocol: string, listing?: Listing): unknown
   inboundUpgrade? (stream: unknown, protocol: string, listing?: Listing): StreamUpgrade<unknown> | undefined
+  /** As {@link pollLast}. */
+  [POLL_LAST]? (cx: PollContext): Poll<HandlerOutput<unknown, unknown, unknown> | undefined>
+  /** The connection closes: no `ProtocolList` is to wake any part of it. */
+  [RELEASE]? (): void
+}
+
+/**
+ * The next output of a handler whose connection closes, or undefined when it has ended. Without `pollClose` it is drained
+ * through `poll`, so that neither its events nor its requests are lost without a word (S4.11, S5.5).
+ */
+export function pollLast (handler: RoutedHandler, cx: PollContext): Poll<HandlerOutput<unknown, unknown, unknown> | undefined> {
+  if (handler[POLL_LAST] !== undefined) {
+    return handler[POLL_LAST](cx)
+  }
+  if (handler.pollClose !== undefined) {
+    const event: unknown = handler.pollClose(cx)
+    return event === PENDING || event === undefined ? event : { type: 'notify-behaviour', event }
+  }
+  const output = handler.poll?.(cx) ?? PENDING
+  return output === PENDING ? undefined : output
 }

@@ -1,10 +1,17 @@
-import { HandlerFault } from './handler-fault.ts'
+import type { HandlerFault } from './handler-fault.ts'
 
-/** The task of one part, whose failure tells which part it was. */
-export function taskOf (key: string, task: PromiseLike<void>): PromiseLike<void> {
+type Rejected = ((reason: unknown) => unknown) | null | undefined
+
+/** What a callback returned, if it is a thenable; everything else that it may return means nothing. */
+export function asTask (returned: unknown): PromiseLike<void> | undefined {
+  return isThenable(returned) ? returned : undefined
+}
+
+/** A task whose failure is turned into a fault that tells which part it was. */
+export function taskOf (task: PromiseLike<void>, toFault: (reason: unknown) => HandlerFault): PromiseLike<void> {
   return {
     then: (onFulfilled, onRejected) =>
-      task.then(onFulfilled, onRejected == null ? onRejected : reason => onRejected(HandlerFault.of(reason, 'onConnectionEvent', key)))
+      task.then(onFulfilled, onRejected == null ? onRejected : (reason: unknown) => onRejected(toFault(reason)))
   }
 }
 
@@ -13,16 +20,35 @@ export function taskOf (key: string, task: PromiseLike<void>): PromiseLike<void>
  * Made by hand, as promises have no place below the driver.
  */
 export function joinTasks (tasks: ReadonlyArray<PromiseLike<void>>): PromiseLike<void> | undefined {
-  if (tasks.length < 2) {
-    return tasks[0]
-  }
-  const joined = {
-    then (_onFulfilled?: unknown, onRejected?: ((reason: unknown) => unknown) | null): PromiseLike<never> {
-      for (const task of tasks) {
-        task.then(undefined, onRejected)
-      }
-      return joined as unknown as PromiseLike<never>
+  return tasks.length < 2 ? tasks[0] : new JoinedTasks(tasks)
+}
+
+/** Nobody will hear how `tasks` end; that they fail must not be an unhandled rejection. */
+export function dropTasks (tasks: ReadonlyArray<PromiseLike<void>>): void {
+  for (const task of tasks) {
+    try {
+      task.then(undefined, () => undefined)
+    } catch {
+      // A thenable of its own make; what it throws is as little heard.
     }
   }
-  return joined as unknown as PromiseLike<void>
+}
+
+class JoinedTasks implements PromiseLike<never> {
+  readonly #tasks: ReadonlyArray<PromiseLike<void>>
+
+  constructor (tasks: ReadonlyArray<PromiseLike<void>>) {
+    this.#tasks = tasks
+  }
+
+  then (_onFulfilled?: unknown, onRejected?: Rejected): PromiseLike<never> {
+    for (const task of this.#tasks) {
+      task.then(undefined, onRejected)
+    }
+    return this
+  }
+}
+
+function isThenable (value: unknown): value is PromiseLike<void> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }

@@ -128,14 +128,17 @@ export class Advertiser {
    */
   async #announce (wanted: ReadonlySet<string>): Promise<void> {
     const { peerId, peerStore, registrar, host } = this.#components
-    const added = [...wanted].filter((name) => !this.#announced.has(name))
-    // A service may have taken an entry over by force: that one is no longer ours to remove.
-    const removed = [...this.#announced].filter((name) => !wanted.has(name) && !host.isForeign(name))
+    const all = new Set(registrar.getProtocols())
+    // Somebody may have removed an entry of ours, or taken it over by force: that one is no longer ours to remove.
+    const added = [...wanted].filter((name) => !all.has(name))
+    const removed = [...this.#announced].filter((name) => !wanted.has(name) && all.has(name) && !host.isForeign(name))
     this.#announced = wanted
     if (added.length + removed.length === 0) {
       return
     }
-    const all = new Set([...registrar.getProtocols(), ...added])
+    for (const name of added) {
+      all.add(name)
+    }
     for (const name of removed) {
       all.delete(name)
     }

@@ -1,9 +1,11 @@
 import { Connection } from '../connection/connection.ts'
 import { PENDING } from '../core/poll.ts'
 import { brokenProtocolRule } from '../protocols/stream-protocol.ts'
+import { ConnectionTurns } from './connection-turns.ts'
 import { HostRequests } from './host-requests.ts'
 import { MuxerAdapter } from './muxer-adapter.ts'
 import { StreamAdapter } from './stream-adapter.ts'
+import { StreamInputs } from './stream-inputs.ts'
 import { Wait } from './wait.ts'
 import type { AbortOptions, Connection as HostConnection, CreateStreamOptions, PeerId, Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { AnyHandler } from '../behaviour/connection-handler.ts'
@@ -16,18 +18,16 @@ import type { ConnectionId } from '../core/ids.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Poll } from '../core/poll.ts'
 import type { HostOutput } from '../swarm/swarm-event.ts'
-import type { PooledConnection } from '../swarm/pooled-connection.ts'
 import type { MuxerUser } from './muxer-adapter.ts'
 import type { MuxerOwner, NegotiatedMuxer } from './negotiated-muxer.ts'
 import type { ProtocolHolder } from './protocol-changes.ts'
 import type { Scheduler, Timer } from './scheduler.ts'
-import type { StreamSink } from './stream-adapter.ts'
 import type { SwarmConfig } from './swarm-options.ts'
-import type { SwarmDriver } from './swarm-driver.ts'
+import type { DrainedConnection, Turns } from './swarm-driver.ts'
 
 /** What all connections of a node share. */
 export interface ConnectionDriverComponents {
-  readonly driver: SwarmDriver
+  readonly driver: Turns
   readonly scheduler: Scheduler
   readonly config: SwarmConfig
   readonly hostProtocols: HostProtocols
@@ -45,18 +45,19 @@ export interface DrivenConnection {
  * Drives one connection: what happens to the host's connection, its muxer and its streams becomes inputs of the machine,
  * and what the machine wants is done to them. It has one timer, which is armed anew whenever a drain is over.
  */
-export class ConnectionDriver implements PooledConnection, MuxerOwner, MuxerUser, StreamSink, ProtocolHolder {
+export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUser, ProtocolHolder {
   readonly id: ConnectionId
   readonly peer: PeerId
   readonly host: HostConnection
   readonly #components: ConnectionDriverComponents
   readonly #muxer: NegotiatedMuxer
   readonly #machine: Connection<NegotiatedStream>
+  readonly #turns: ConnectionTurns
+  readonly #streams: StreamInputs
   readonly #timer: Timer
   readonly #requests: HostRequests
   readonly #port: MuxerAdapter
   readonly #closed: Wait<void>
-  #isDrained = false
   #isReportCut = false
 
   /**
@@ -66,13 +67,14 @@ export class ConnectionDriver implements PooledConnection, MuxerOwner, MuxerUser
    * @param wake - asks the swarm to poll it
    */
   constructor (components: ConnectionDriverComponents, { id, host, muxer }: DrivenConnection, handler: AnyHandler, wake: () => void) {
-    const { scheduler, config, hostProtocols, interest } = components
+    const { driver, scheduler, config, hostProtocols, interest } = components
     this.id = id
     this.peer = host.remotePeer
     this.host = host
     this.#components = components
     this.#muxer = muxer
-    this.#timer = scheduler.timer(() => { this.#input(wake) })
+    this.#turns = new ConnectionTurns(driver, this)
+    this.#timer = scheduler.timer(() => { this.#turns.input(wake) })
     this.#closed = new Wait({ scheduler, action: 'Cannot close a connection' })
     this.#port = new MuxerAdapter(host, muxer, scheduler, this)
     this.#machine = new Connection(
@@ -80,10 +82,11 @@ export class ConnectionDriver implements PooledConnection, MuxerOwner, MuxerUser
       config.connection,
       scheduler.now()
     )
+    this.#streams = new StreamInputs(this.#machine, this.#turns, scheduler)
     this.#requests = new HostRequests({
       scheduler,
-      request: (request) => { this.#command(() => { this.#machine.requestHostStream(request, scheduler.now()) }) },
-      cancel: (token) => { this.#command(() => { this.#machine.cancelHostStream(token) }) }
+      request: (request) => { this.#turns.command(() => { this.#machine.requestHostStream(request, scheduler.now()) }) },
+      cancel: (token) => { this.#turns.command(() => { this.#machine.cancelHostStream(token) }) }
     })
     muxer.owner = this
     host.addEventListener('close', this)
@@ -91,9 +94,9 @@ export class ConnectionDriver implements PooledConnection, MuxerOwner, MuxerUser
 
   // ---------------------------------------------------------------------------------------------------- getters
 
-  /** Whether the machine has answered PENDING since its last input. */
+  /** See {@link DrainedConnection}. */
   get isDrained (): boolean {
-    return this.#isDrained
+    return this.#turns.isDrained
   }
 
   /** What this side accepts. */
@@ -121,21 +124,20 @@ export class ConnectionDriver implements PooledConnection, MuxerOwner, MuxerUser
     return this.#machine.streams
   }
 
-  // ------------------------------------------------------------------------------ for the swarm: PooledConnection
+  // ------------------------------------------------------------------------------ for the swarm: DrainedConnection
 
-  /** See {@link PooledConnection}. */
+  /** See {@link DrainedConnection}. */
   onBehaviourEvent (event: unknown): boolean {
     return this.#machine.onBehaviourEvent(event)
   }
 
-  /** See {@link PooledConnection}. */
+  /** See {@link DrainedConnection}. */
   poll (now: Instant): Poll<ConnectionOutput<NegotiatedStream, unknown>> {
     const output = this.#machine.poll(now)
     if (output === PENDING) {
-      this.#isDrained = true
+      this.#turns.drained()
       this.#timer.arm(this.#machine.pollTimeout())
     } else if (output.type === 'closed') {
-      this.#isDrained = true
       this.#timer.clear()
       this.host.removeEventListener('close', this)
       this.#closed.resolve()
@@ -143,27 +145,26 @@ export class ConnectionDriver implements PooledConnection, MuxerOwner, MuxerUser
     return output
   }
 
-  /** See {@link PooledConnection}. */
+  /** See {@link DrainedConnection}. */
   pollReport (): Poll<ConnectionReport> {
     return this.#machine.pollReport()
   }
 
   /** Closes gracefully; begins with the next drain. */
   close (): void {
-    this.#command(() => { this.#machine.close() })
+    this.#turns.command(() => { this.#machine.close() })
   }
 
   /** Closes at once; begins with the next drain. */
   abort (error: Error): void {
-    this.#command(() => { this.#machine.abort(error) })
+    this.#turns.command(() => { this.#machine.abort(error) })
   }
 
   // ------------------------------------------------------------------------------------- for the host: MuxerOwner
 
   /** See {@link MuxerOwner}. */
   inboundStream (stream: Stream): void {
-    const port = new StreamAdapter(stream, this)
-    this.#input(() => { this.#machine.handleInboundStream(port, this.#components.scheduler.now()) })
+    this.#streams.arrived(stream)
   }
 
   /** See {@link MuxerOwner}. A name that no peer of ours would propose is left to the host, which is less strict. */
@@ -178,9 +179,9 @@ export class ConnectionDriver implements PooledConnection, MuxerOwner, MuxerUser
 
   /** See {@link MuxerOwner}. */
   passedThrough (stream: Stream): void {
-    const port = new StreamAdapter(stream, this)
+    const port = new StreamAdapter(stream, this.#streams)
     this.#giveToHost(port)
-    this.#input(() => { this.#machine.handleForeignStream(port) })
+    this.#turns.input(() => { this.#machine.handleForeignStream(port) })
   }
 
   /** See {@link MuxerOwner}. */
@@ -196,7 +197,7 @@ export class ConnectionDriver implements PooledConnection, MuxerOwner, MuxerUser
   /** Listener of the host's connection: the one sign that its muxer is gone. */
   handleEvent ({ error }: StreamCloseEvent): void {
     this.#port.hostClosed()
-    this.#input(() => {
+    this.#turns.input(() => {
       if (error !== undefined) {
         this.#machine.handleMuxerError(error)
       }
@@ -208,64 +209,12 @@ export class ConnectionDriver implements PooledConnection, MuxerOwner, MuxerUser
 
   /** See {@link MuxerUser}. */
   streamOpened (opening: StreamOpening, stream: Stream): void {
-    this.#input(() => { this.#machine.handleOutboundStream(opening, new StreamAdapter(stream, this)) })
+    this.#streams.opened(opening, stream)
   }
 
   /** See {@link MuxerUser}. */
   openingFailed (opening: StreamOpening, error: unknown): void {
-    this.#input(() => { this.#machine.handleOutboundStreamFailure(opening, error) })
-  }
-
-  // ----------------------------------------------------------------------------------- for the streams: StreamSink
-
-  /** See {@link StreamSink}. */
-  get isBusy (): boolean {
-    return this.#components.driver.isBusy
-  }
-
-  /** See {@link StreamSink}. */
-  whenIdle (task: () => void): void {
-    this.#components.driver.whenIdle(task)
-  }
-
-  /** See {@link StreamSink}. */
-  streamData (port: StreamAdapter, bytes: Uint8Array): void {
-    this.#beginInput()
-    this.#machine.handleStreamData(port, bytes)
-    this.#components.driver.endInput(this)
-  }
-
-  /** See {@link StreamSink}. */
-  streamEnded (port: StreamAdapter): void {
-    this.#beginInput()
-    this.#machine.handleStreamEnd(port)
-    this.#components.driver.endInput(this)
-  }
-
-  /** See {@link StreamSink}. */
-  streamClosed (port: StreamAdapter): void {
-    this.#beginInput()
-    this.#machine.handleStreamClosed(port)
-    this.#components.driver.endInput(this)
-  }
-
-  /** See {@link StreamSink}. */
-  streamReset (port: StreamAdapter, error: Error): void {
-    this.#beginInput()
-    this.#machine.handleStreamReset(port, error)
-    this.#components.driver.endInput(this)
-  }
-
-  /** See {@link StreamSink}. */
-  streamClosing (port: StreamAdapter): void {
-    this.#beginInput()
-    this.#machine.handleStreamClosing(port, this.#components.scheduler.now())
-    this.#components.driver.endInput(this)
-  }
-
-  /** See {@link StreamSink}. */
-  ignoreForKeepAlive (port: StreamAdapter): void {
-    this.#command(() => { this.#machine.ignoreForKeepAlive(port) })
+    this.#turns.input(() => { this.#machine.handleOutboundStreamFailure(opening, error) })
   }
 
   // ------------------------------------------------------------------------------------------- for the service
@@ -291,7 +240,7 @@ export class ConnectionDriver implements PooledConnection, MuxerOwner, MuxerUser
 
   /** The host learnt all protocols of the peer, on this very connection. */
   remoteReport (protocols: readonly string[]): void {
-    this.#input(() => {
+    this.#turns.input(() => {
       this.#isReportCut = false
       this.#machine.handleRemoteReport('replaced', protocols)
     })
@@ -304,7 +253,7 @@ export class ConnectionDriver implements PooledConnection, MuxerOwner, MuxerUser
 
   /** Whether the host wants the peer kept. */
   peerTag (isKept: boolean): void {
-    this.#input(() => { this.#machine.handlePeerTag(isKept) })
+    this.#turns.input(() => { this.#machine.handlePeerTag(isKept) })
   }
 
   /** Resolves when the connection has ended. */
@@ -315,35 +264,13 @@ export class ConnectionDriver implements PooledConnection, MuxerOwner, MuxerUser
   /** A promise that a handler returned: its rejection counts as a throw (S4.15). */
   #watch (task: HandlerTask<NegotiatedStream>): void {
     Promise.resolve(task.promise).catch((error: unknown) => {
-      this.#input(() => { this.#machine.handleTaskFailure(task, error) })
+      this.#turns.input(() => { this.#machine.handleTaskFailure(task, error) })
     })
   }
 
   #giveToHost (port: StreamPort<NegotiatedStream>): void {
     if (port instanceof StreamAdapter) {
       port.giveToHost(this.#components.config.correctHostIterators)
-    }
-  }
-
-  /** Gives the machine an input and drains, inside the host's event if no drain is running. */
-  #input (input: () => void): void {
-    this.#components.driver.turn(() => {
-      this.#isDrained = this.#machine.status.phase === 'closed'
-      input()
-    }, this)
-  }
-
-  #beginInput (): void {
-    this.#isDrained = this.#machine.status.phase === 'closed'
-    this.#components.driver.beginInput()
-  }
-
-  /** A command may come at any time; outside a drain one follows. */
-  #command (command: () => void): void {
-    if (this.isBusy) {
-      command()
-    } else {
-      this.#input(command)
     }
   }
 }

@@ -46,7 +46,7 @@ let connectionsMade = 0
  */
 export class HostLink {
   readonly #components: HostLinkComponents
-  readonly #driver: SwarmDriver
+  readonly #driver: SwarmDriver<ConnectionDriver>
   readonly #shared: ConnectionDriverComponents
   readonly #protocols: HostProtocolFeed
   readonly #advertiser: Advertiser

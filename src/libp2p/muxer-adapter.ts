@@ -1,3 +1,4 @@
+import { endStreams } from './end-streams.ts'
 import { Wait } from './wait.ts'
 import type { AbortOptions, Connection as HostConnection, CreateStreamOptions, Stream } from '@libp2p/interface'
 import type { MuxerPort, StreamOpening } from '../connection/muxer-port.ts'
@@ -18,7 +19,7 @@ export interface MuxerUser {
  * The host's muxer and connection as the machine sees them.
  *
  * The end of a connection may begin on either side (HOST 5.4). Each way handlers have their last word first, then the
- * muxer closes, then the transport, which is the host's:
+ * streams end, then the muxer closes, then the transport, which is the host's:
  *
  * ```
  * host.close() ─▶ closeMuxer ─▶ machine closes ─▶ close ─▶ inner muxer closes ─▶ transport closes
@@ -79,6 +80,7 @@ export class MuxerAdapter implements MuxerPort {
       await this.#handlersFirst(options)
     }
     try {
+      await endStreams(this.#muxer.inner.streams, this.#scheduler, options)
       await this.#muxer.inner.close(options)
     } catch (error) {
       // The host leaves the transport open after this.

@@ -98,6 +98,9 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
 
   /** See {@link StreamPort}. */
   start (): void {
+    if (this.#phase !== 'waiting') {
+      return
+    }
     this.#phase = 'negotiating'
     // What has arrived already follows in a microtask, so never from inside this call.
     this.stream.addEventListener('message', this)
@@ -141,8 +144,10 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
    * @param isCorrected - whether the host gets the iterator that ends
    */
   giveToHost (isCorrected: boolean): void {
-    this.#phase = 'accepted'
     this.#isOfHost = true
+    if (this.#phase === 'waiting') {
+      this.#phase = 'accepted'
+    }
     if (!isCorrected) {
       Reflect.deleteProperty(this.stream, Symbol.asyncIterator)
     }

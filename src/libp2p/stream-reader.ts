@@ -96,6 +96,7 @@ class ReadAhead {
         stream.unshift(chunk)
       }
     }
+    this.#queuedBytes = 0
     this.#resume()
   }
 

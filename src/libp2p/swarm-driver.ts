@@ -3,12 +3,37 @@ import { PENDING } from '../core/poll.ts'
 import { Swarm } from '../swarm/swarm.ts'
 import type { KeyedEvent } from '../behaviour/inference.ts'
 import type { NetworkBehaviour } from '../behaviour/network-behaviour.ts'
+import type { PooledConnection } from '../swarm/pooled-connection.ts'
 import type { SwarmEvent } from '../swarm/swarm-event.ts'
-import type { ConnectionDriver } from './connection-driver.ts'
 import type { Scheduler, Timer } from './scheduler.ts'
 
 /** The events of a swarm whose root is a composition. */
 export type DrivenEvent = SwarmEvent<KeyedEvent<string, unknown>>
+
+/** A connection that tells whether it was polled to the end. */
+export interface DrainedConnection extends PooledConnection {
+  /** Whether it has answered PENDING since its last input. */
+  readonly isDrained: boolean
+}
+
+/** The part of a {@link SwarmDriver} that drivers of connections need. */
+export interface Turns {
+  /** True during a drain: no input may be given to any machine of the swarm. */
+  readonly isBusy: boolean
+  /** Runs `task` as soon as no drain is running: at once, or when the present one is over. */
+  whenIdle (task: () => void): void
+  /** Gives an input, if there is one, and drains; later, if a drain is running. */
+  turn (input?: () => void, connection?: DrainedConnection): void
+  /** For inputs that come for every stream: `turn` without a closure. To be called while not busy. */
+  beginInput (): void
+  /**
+   * Drains after an input.
+   *
+   * @param connection - the connection whose input it was: it is drained whatever the time, as what a negotiation leaves
+   *   over can be handed back to a stream inside the host's event only
+   */
+  endInput (connection?: DrainedConnection): void
+}
 
 /** Who a {@link SwarmDriver} works for. */
 export interface SwarmDriverComponents {
@@ -30,9 +55,9 @@ export interface SwarmDriverComponents {
  * queue until the drain is over. A wake from outside drains in a microtask; whoever wants yet another turn, and what is
  * left when the time of a drain is up, goes on in a macrotask, so that sockets and timers are never starved.
  */
-export class SwarmDriver {
+export class SwarmDriver<Driven extends DrainedConnection> implements Turns {
   /** The machine. Polled by this driver alone. */
-  readonly swarm: Swarm<KeyedEvent<string, unknown>, ConnectionDriver>
+  readonly swarm: Swarm<KeyedEvent<string, unknown>, Driven>
   readonly #components: SwarmDriverComponents
   /** Deadlines of behaviours; connections have timers of their own. */
   readonly #timer: Timer
@@ -49,12 +74,12 @@ export class SwarmDriver {
     this.#timer = components.scheduler.timer(() => { this.turn() })
   }
 
-  /** True during a drain: no input may be given to any machine of the swarm. */
+  /** See {@link Turns}. */
   get isBusy (): boolean {
     return this.#isBusy
   }
 
-  /** Runs `task` as soon as no drain is running: at once, or when the present one is over. */
+  /** See {@link Turns}. */
   whenIdle (task: () => void): void {
     if (this.#isBusy) {
       this.#waiting.push(task)
@@ -63,31 +88,28 @@ export class SwarmDriver {
     }
   }
 
-  /** Gives an input, if there is one, and drains; later, if a drain is running. */
-  turn (input?: () => void, connection?: ConnectionDriver): void {
-    this.whenIdle(() => {
-      this.beginInput()
-      try {
-        input?.()
-      } catch (cause) {
-        this.#components.onError(cause)
-      }
-      this.endInput(connection)
-    })
+  /** See {@link Turns}. */
+  turn (input?: () => void, connection?: DrainedConnection): void {
+    if (this.#isBusy) {
+      this.#waiting.push(() => { this.turn(input, connection) })
+      return
+    }
+    this.beginInput()
+    try {
+      input?.()
+    } catch (cause) {
+      this.#components.onError(cause)
+    }
+    this.endInput(connection)
   }
 
-  /** For inputs that come for every stream: {@link turn} without a closure. To be called while not busy. */
+  /** See {@link Turns}. */
   beginInput (): void {
     this.#isBusy = true
   }
 
-  /**
-   * Drains after an input.
-   *
-   * @param connection - the connection whose input it was: it is drained whatever the time, as what a negotiation leaves
-   *   over can be handed back to a stream inside the host's event only
-   */
-  endInput (connection?: ConnectionDriver): void {
+  /** See {@link Turns}. */
+  endInput (connection?: DrainedConnection): void {
     try {
       this.#drain(connection)
     } catch (cause) {
@@ -97,7 +119,7 @@ export class SwarmDriver {
     this.#empty()
   }
 
-  #drain (connection: ConnectionDriver | undefined): void {
+  #drain (connection: DrainedConnection | undefined): void {
     const { scheduler, turnBudgetMs } = this.#components
     const begun = scheduler.now()
     let now = begun

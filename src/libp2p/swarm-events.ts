@@ -25,11 +25,6 @@ export class SwarmEventStreams<Event extends KeyedEvent<string, unknown>> {
     this.#capacity = capacity
   }
 
-  /** Whether anybody iterates. */
-  get isEmpty (): boolean {
-    return this.#open.size === 0
-  }
-
   /** Begins an iteration: with the next event, not with those before. */
   open (options: EventsOptions<string>): EventsIterator<Event> {
     const stream = new EventStream<Event>(this.#capacity, parseFilter(options.behaviour), options.signal, () => { this.#open.delete(stream) })

@@ -1,3 +1,4 @@
+import { concat } from './message.ts'
 import { INCOMPLETE, MALFORMED, prefixSize, readPrefix } from './varint.ts'
 
 const NEWLINE = 0x0a
@@ -17,17 +18,29 @@ const NO_NEWLINE: FrameFault = { type: 'invalid', detail: 'a message that does n
 const INNER_NEWLINE: FrameFault = { type: 'invalid', detail: 'a message with a newline inside' }
 
 /**
- * Cuts chunks of any size into the frames of S2.1. A frame that lies in one chunk is read in place; one that does not is
- * collected, and never more is allocated for it than arrived. After a fault the input is out of step, and the decoder must
- * not be asked again.
+ * What comes next of an input: a frame, its end between two frames (`fin`) or inside one (`cut`), a reset, a fault, or
+ * nothing for now: the input is used up, or the turn is over.
+ */
+export type FrameRead = 'frame' | 'nothing' | 'fin' | 'cut' | 'reset' | FrameFault
+
+/**
+ * Cuts chunks of any size into the frames of S2.1, in turns of at most so many frames (S2.34), and puts the end of the input
+ * behind them. A frame that lies in one chunk is read in place; one that does not is collected, and never more is allocated
+ * for it than arrived. After a fault the input is out of step, and the decoder must not be asked again.
  *
- * `push` one chunk, then `next` until it answers `'incomplete'`; then the decoder has kept all that it needs of the chunk.
+ * `push` one chunk, or `startTurn`; then `next` until it answers `'nothing'`. Then the decoder has copied all that it needs
+ * of the chunk.
  */
 export class FrameDecoder {
   readonly #maxLength: number
+  readonly #maxFramesPerTurn: number
+  #framesInTurn = 0
+  #ending: 'none' | 'fin' | 'reset' = 'none'
   /** The current chunk, and the first byte of it that was not read. */
   #chunk: Uint8Array = NOTHING
   #at = 0
+  /** Whether the chunk is a copy of ours. */
+  #isKept = false
   /** The first bytes of a frame that began in an earlier chunk. */
   #collected: Uint8Array = NOTHING
   #held = 0
@@ -36,9 +49,13 @@ export class FrameDecoder {
   #start = 0
   #end = 0
 
-  /** @param maxLength - largest body in bytes, newline included */
-  constructor (maxLength: number) {
+  /**
+   * @param maxLength - largest body in bytes, newline included
+   * @param maxFramesPerTurn - most frames between one `push` or `startTurn` and the next
+   */
+  constructor (maxLength: number, maxFramesPerTurn: number = Infinity) {
     this.#maxLength = maxLength
+    this.#maxFramesPerTurn = maxFramesPerTurn
   }
 
   /** The bytes that hold the body of the last frame, from `start` to before `end`, newline included. */
@@ -56,9 +73,9 @@ export class FrameDecoder {
     return this.#end
   }
 
-  /** Whether the input stopped inside a frame, half a prefix included. */
-  get isInsideFrame (): boolean {
-    return this.#held > 0
+  /** Whether the turn is over and input was kept: {@link startTurn} goes on with it. */
+  get wantsTurn (): boolean {
+    return this.#framesInTurn >= this.#maxFramesPerTurn && this.#at < this.#chunk.length
   }
 
   /** What came behind the last frame; undefined when nothing did. It shares the memory of the chunk. */
@@ -66,20 +83,46 @@ export class FrameDecoder {
     return this.#at < this.#chunk.length ? this.#chunk.subarray(this.#at) : undefined
   }
 
-  /** Takes the next bytes. They are read until `next` answers `'incomplete'`, and must not change until then. */
+  /** Takes the next bytes, behind those that were kept, in a new turn. They must not change until `next` answers `'nothing'`. */
   push (chunk: Uint8Array): void {
-    this.#chunk = chunk
+    const { rest } = this
+    this.#isKept = rest !== undefined
+    this.#chunk = rest === undefined ? chunk : concat([rest, chunk])
     this.#at = 0
+    this.#framesInTurn = 0
+  }
+
+  /** Gives up what was kept, in memory of its own; undefined when nothing was. */
+  takeKept (): Uint8Array | undefined {
+    const { rest } = this
+    this.#chunk = NOTHING
+    this.#at = 0
+    return rest
+  }
+
+  /** Goes on with what was kept. */
+  startTurn (): void {
+    this.#framesInTurn = 0
+  }
+
+  /** The input ends, or is cut off, behind all that was pushed. Only the first end counts. */
+  close (ending: 'fin' | 'reset'): void {
+    if (this.#ending === 'none') {
+      this.#ending = ending
+    }
   }
 
   /**
    * The quick way for what is expected: steps over the next bytes of the chunk if they are `frames`, byte by byte. False
-   * when they are not, or when a frame is half collected; then nothing has happened.
+   * when they are not, when a frame is half collected, or when the turn has no room for them; then nothing has happened.
+   *
+   * @param frames - whole frames
+   * @param count - how many they are
    */
-  skip (frames: Uint8Array): boolean {
+  skip (frames: Uint8Array, count: number): boolean {
     const chunk = this.#chunk
     const from = this.#at
-    if (this.#held > 0 || chunk.length - from < frames.length) {
+    if (this.#held > 0 || chunk.length - from < frames.length || this.#framesInTurn + count > this.#maxFramesPerTurn) {
       return false
     }
     for (let at = 0; at < frames.length; at++) {
@@ -88,11 +131,16 @@ export class FrameDecoder {
       }
     }
     this.#at = from + frames.length
+    this.#framesInTurn += count
     return true
   }
 
-  /** Moves on to the next frame. Its body is at {@link body} until the next call. */
-  next (): 'frame' | 'incomplete' | FrameFault {
+  /** Moves on to the next frame, or to what is behind the last one. The body of a frame is at {@link body} until the next call. */
+  next (): FrameRead {
+    if (this.wantsTurn) {
+      this.#keep()
+      return 'nothing'
+    }
     if (this.#held > 0) {
       return this.#collect()
     }
@@ -112,7 +160,7 @@ export class FrameDecoder {
   }
 
   /** Goes on with a frame that began in an earlier chunk: byte by byte through its prefix, then all of its body at once. */
-  #collect (): 'frame' | 'incomplete' | FrameFault {
+  #collect (): FrameRead {
     for (;;) {
       const length = readPrefix(this.#collected, 0, this.#held)
       if (length < INCOMPLETE || length > this.#maxLength) {
@@ -132,11 +180,25 @@ export class FrameDecoder {
     }
   }
 
-  /** Lets the chunk go: it may be large, and the rest of the frame may be long in coming. */
-  #pause (): 'incomplete' {
-    this.push(NOTHING)
+  /** The chunk is read. Lets it go: it may be large, and the rest of the frame may be long in coming. */
+  #pause (): FrameRead {
+    this.#chunk = NOTHING
+    this.#at = 0
     this.#body = NOTHING
-    return 'incomplete'
+    switch (this.#ending) {
+      case 'none': return 'nothing'
+      case 'fin': return this.#held > 0 ? 'cut' : 'fin'
+      case 'reset': return 'reset'
+    }
+  }
+
+  /** The turn is over: copies what was not read, as the chunk belongs to whoever pushed it. */
+  #keep (): void {
+    if (!this.#isKept) {
+      this.#isKept = true
+      this.#chunk = this.#chunk.slice(this.#at)
+      this.#at = 0
+    }
   }
 
   /** Copies the next `count` bytes of the chunk. */
@@ -153,6 +215,7 @@ export class FrameDecoder {
   }
 
   #finish (body: Uint8Array, start: number, end: number): 'frame' | FrameFault {
+    this.#framesInTurn++
     this.#body = body
     this.#start = start
     this.#end = end

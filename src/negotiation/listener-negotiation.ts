@@ -2,22 +2,24 @@
  * The listener of one negotiation: bytes in, bytes out (S2.9 to S2.17).
  *
  * ```
- *   header ──header──▶ proposal ──unlisted name / na──▶ refused ──unlisted name / na──▶ refused
- *                         │                               │
- *                         └──────── listed name ──────────┴──▶ ok
+ *   header ──header──▶ proposal ──unlisted name, another ls / na──▶ refused ──the same / na──▶ refused
+ *                         │                                            │
+ *                         └────────────── listed name ─────────────────┴──▶ ok
+ *
+ *   proposal or refused ──the first ls / list──▶ proposal
  * ```
  *
  * What else ends it:
  *
- * | input                        | header    | proposal  | refused             |
- * |------------------------------|-----------|-----------|---------------------|
- * | any other frame              | invalid   |           |                     |
- * | a header                     |           | invalid   | failed (early-data) |
- * | malformed or too long frame  | that      | that      | failed (early-data) |
- * | name after the last round    |           |           | failed (rounds)     |
- * | end between frames           | failed    | failed    | failed (fin)        |
- * | end inside a frame           | eof       | eof       | failed (early-data) |
- * | reset, or a failed write     | reset     | reset     | reset               |
+ * | input                        | header    | proposal        | refused             |
+ * |------------------------------|-----------|-----------------|---------------------|
+ * | any other frame              | invalid   |                 |                     |
+ * | a header                     |           | invalid         | failed (early-data) |
+ * | malformed or too long frame  | that      | that            | failed (early-data) |
+ * | request after the last round |           | failed (rounds) | failed (rounds)     |
+ * | end between frames           | failed    | failed          | failed (fin)        |
+ * | end inside a frame           | eof       | eof             | failed (early-data) |
+ * | reset, or a failed write     | reset     | reset           | reset               |
  *
  * Rules: the header is answered at once and never before; an outcome is final; bytes that were due before it are still
  * given out, unless they cannot be written any more.
@@ -26,9 +28,10 @@
 import { show } from '../core/printable.ts'
 import { PENDING } from '../core/poll.ts'
 import { FrameDecoder } from './frame-decoder.ts'
-import { HEADER, REFUSAL, concat, decodeName, encodeOpening, frameOf, isMessage } from './message.ts'
-import { DEFAULT_LIMITS, EARLY_DATA, ENDED_BETWEEN_FRAMES, ENDED_INSIDE_FRAME, RESET, TOO_MANY_ROUNDS, checkLimits } from './outcome.ts'
-import type { FrameFault } from './frame-decoder.ts'
+import { answerToLs } from './list.ts'
+import { HEADER, LIST_REQUEST, REFUSAL, concat, decodeName, encodeOpening, frameOf, isMessage } from './message.ts'
+import { DEFAULT_LIMITS, EARLY_DATA, RESET, TOO_MANY_ROUNDS, checkLimits, interruptedBy } from './outcome.ts'
+import type { FrameRead } from './frame-decoder.ts'
 import type { NegotiationLimits, NegotiationOutcome } from './outcome.ts'
 import type { Poll } from '../core/poll.ts'
 
@@ -42,6 +45,8 @@ export interface ProtocolEntry {
 
 /** The names that a listener accepts, fixed for the whole negotiation (S2.11). */
 export interface ProtocolIndex<Entry extends ProtocolEntry = ProtocolEntry> {
+  /** What `ls` is answered with: distinct valid names, in order. A frozen array is encoded once. Without it the answer is `na`. */
+  readonly names?: readonly string[] | undefined
   /** The entry of `name`; undefined when it is not accepted. Names of the peer come here as they are. */
   find (name: string): Entry | undefined
 }
@@ -54,15 +59,18 @@ export class ListenerNegotiation<Entry extends ProtocolEntry = ProtocolEntry> {
   readonly #protocols: ProtocolIndex<Entry>
   readonly #fallback: ((name: string) => Entry | undefined) | undefined
   readonly #maxRounds: number
+  readonly #answersLs: boolean
   readonly #decoder: FrameDecoder
   #state: 'header' | 'proposal' | 'refused' = 'header'
   #outcome: Poll<NegotiationOutcome<Entry>> = PENDING
   #rounds = 0
   #lastProposed: string | undefined
-  /** Output that waits to be taken, always in this order: header, refusals, confirmation. */
+  #wasListed = false
+  /** Output that waits to be taken, always in this order. The confirmation is given as an opening. */
   #owesHeader = false
-  #owedRefusals = 0
+  #owedAnswers: Uint8Array[] | undefined
   #owedConfirmation: Uint8Array | undefined
+  #isWritable = true
 
   /**
    * @param protocols - the names in force when the stream was accepted
@@ -75,7 +83,8 @@ export class ListenerNegotiation<Entry extends ProtocolEntry = ProtocolEntry> {
     this.#protocols = protocols
     this.#fallback = fallback
     this.#maxRounds = limits.maxRounds
-    this.#decoder = new FrameDecoder(limits.maxFrameLength)
+    this.#answersLs = limits.ls !== false
+    this.#decoder = new FrameDecoder(limits.maxFrameLength, limits.maxFramesPerTurn)
   }
 
   /** How far the negotiation came: what was awaited last. */
@@ -88,53 +97,56 @@ export class ListenerNegotiation<Entry extends ProtocolEntry = ProtocolEntry> {
     return this.#lastProposed === undefined ? undefined : show(this.#lastProposed)
   }
 
+  /** Whether input was kept for another turn: the turn had its `maxFramesPerTurn`. Then call {@link handleTurn} in the next. */
+  get wantsTurn (): boolean {
+    return this.#outcome === PENDING && this.#decoder.wantsTurn
+  }
+
   /** The next bytes of the dialer, in pieces of any size. They may be reused after the call, but for the `rest` of an outcome. */
   handleData (bytes: Uint8Array): void {
     if (this.#outcome !== PENDING) {
       return
     }
     this.#decoder.push(bytes)
-    if (this.#state === 'header' && this.#decoder.skip(HEADER)) {
+    if (this.#state === 'header' && this.#decoder.skip(HEADER, 1)) {
       this.#onHeader()
     }
-    while (this.#outcome === PENDING) {
-      const read = this.#decoder.next()
-      if (read === 'incomplete') {
-        return
-      }
-      if (read === 'frame') {
-        this.#onFrame()
-      } else {
-        this.#onFault(read)
-      }
-    }
+    this.#read()
+  }
+
+  /**
+   * In place of {@link handleTurn}: gives the kept input up, to be fed again in another turn in front of everything else.
+   * For streams that take bytes back and so keep their end behind them. Undefined when none was kept.
+   */
+  takeKept (): Uint8Array | undefined {
+    return this.wantsTurn ? this.#decoder.takeKept() : undefined
+  }
+
+  /** Another turn began: reads on, if {@link wantsTurn}. */
+  handleTurn (): void {
+    this.#decoder.startTurn()
+    this.#read()
   }
 
   /** The dialer ended its side of the stream, after the last byte that `handleData` was given. */
   handleFin (): void {
-    if (this.#outcome !== PENDING) {
-      return
-    }
-    if (!this.#decoder.isInsideFrame) {
-      this.#outcome = ENDED_BETWEEN_FRAMES
-    } else {
-      this.#outcome = this.#state === 'refused' ? EARLY_DATA : ENDED_INSIDE_FRAME
-    }
+    this.#decoder.close('fin')
+    this.#read()
   }
 
   /** The stream was reset, after the last byte that `handleData` was given. */
   handleReset (): void {
-    this.#owesHeader = false
-    this.#owedRefusals = 0
-    this.#owedConfirmation = undefined
-    if (this.#outcome === PENDING) {
-      this.#outcome = RESET
-    }
+    this.#isWritable = false
+    this.#decoder.close('reset')
+    this.#read()
   }
 
   /** Output could not be written: nothing more is given out, and what was agreed stays agreed (S2.17). */
   handleWriteFailed (): void {
-    this.handleReset()
+    this.#isWritable = false
+    if (this.#outcome === PENDING) {
+      this.#outcome = RESET
+    }
   }
 
   /**
@@ -142,34 +154,48 @@ export class ListenerNegotiation<Entry extends ProtocolEntry = ProtocolEntry> {
    * shared with other streams: it must not be written to.
    */
   takeOutput (): Uint8Array | undefined {
+    if (!this.#isWritable) {
+      return undefined
+    }
     const header = this.#owesHeader
-    const refusals = this.#owedRefusals
+    const answers = this.#owedAnswers
     const confirmation = this.#owedConfirmation
     this.#owesHeader = false
-    this.#owedRefusals = 0
+    this.#owedAnswers = undefined
     this.#owedConfirmation = undefined
-    if (refusals === 0) {
+    if (answers === undefined) {
       if (confirmation !== undefined) {
         return header ? confirmation : frameOf(confirmation)
       }
       return header ? HEADER : undefined
     }
-    if (refusals === 1 && !header && confirmation === undefined) {
-      return REFUSAL
-    }
-    const parts = new Array<Uint8Array>(refusals).fill(REFUSAL)
     if (header) {
-      parts.unshift(HEADER)
+      answers.unshift(HEADER)
     }
     if (confirmation !== undefined) {
-      parts.push(frameOf(confirmation))
+      answers.push(frameOf(confirmation))
     }
-    return concat(parts)
+    return answers.length === 1 ? answers[0] : concat(answers)
   }
 
   /** The outcome once there is one, the same at each call. */
   pollOutcome (): Poll<NegotiationOutcome<Entry>> {
     return this.#outcome
+  }
+
+  /** Takes from the input what it has for this turn. */
+  #read (): void {
+    while (this.#outcome === PENDING) {
+      const read = this.#decoder.next()
+      if (read === 'nothing') {
+        return
+      }
+      if (read === 'frame') {
+        this.#onFrame()
+      } else {
+        this.#onInterruption(read)
+      }
+    }
   }
 
   #onFrame (): void {
@@ -187,16 +213,14 @@ export class ListenerNegotiation<Entry extends ProtocolEntry = ProtocolEntry> {
         if (isHeader) {
           this.#outcome = { type: 'invalid', detail: 'a second multistream header' }
         } else {
-          this.#onProposal(body, start, end)
+          this.#onRequest(body, start, end)
         }
         return
       case 'refused':
         if (isHeader) {
           this.#outcome = EARLY_DATA
-        } else if (this.#rounds >= this.#maxRounds) {
-          this.#outcome = TOO_MANY_ROUNDS
         } else {
-          this.#onProposal(body, start, end)
+          this.#onRequest(body, start, end)
         }
     }
   }
@@ -206,10 +230,33 @@ export class ListenerNegotiation<Entry extends ProtocolEntry = ProtocolEntry> {
     this.#owesHeader = true
   }
 
+  #onRequest (body: Uint8Array, start: number, end: number): void {
+    if (this.#rounds >= this.#maxRounds) {
+      this.#outcome = TOO_MANY_ROUNDS
+      return
+    }
+    this.#rounds++
+    if (isMessage(body, start, end, LIST_REQUEST, 0)) {
+      this.#onListRequest()
+    } else {
+      this.#onProposal(body, start, end)
+    }
+  }
+
+  #onListRequest (): void {
+    const list = this.#answersLs && !this.#wasListed ? answerToLs(this.#protocols.names) : undefined
+    this.#wasListed = true
+    if (list === undefined) {
+      this.#refuse()
+    } else {
+      this.#answer(list)
+      this.#state = 'proposal'
+    }
+  }
+
   #onProposal (body: Uint8Array, start: number, end: number): void {
     const name = decodeName(body, start, end)
     this.#lastProposed = name
-    this.#rounds++
     const entry = this.#protocols.find(name) ?? this.#fallback?.(name)
     if (entry !== undefined) {
       const opening = entry.frame ??= encodeOpening(entry.name)
@@ -219,11 +266,21 @@ export class ListenerNegotiation<Entry extends ProtocolEntry = ProtocolEntry> {
         return
       }
     }
-    this.#owedRefusals++
+    this.#refuse()
+  }
+
+  #refuse (): void {
+    this.#answer(REFUSAL)
     this.#state = 'refused'
   }
 
-  #onFault (fault: FrameFault): void {
-    this.#outcome = this.#state === 'refused' ? EARLY_DATA : fault
+  #answer (frame: Uint8Array): void {
+    this.#owedAnswers ??= []
+    this.#owedAnswers.push(frame)
+  }
+
+  #onInterruption (read: Exclude<FrameRead, 'frame' | 'nothing'>): void {
+    const isEarlyData = this.#state === 'refused' && read !== 'fin' && read !== 'reset'
+    this.#outcome = isEarlyData ? EARLY_DATA : interruptedBy(read)
   }
 }

@@ -16,6 +16,9 @@ export const HEADER: Uint8Array = encodeFrame('/multistream/1.0.0')
 /** The listener's answer to a name that it does not have. */
 export const REFUSAL: Uint8Array = encodeFrame('na')
 
+/** The dialer's request for the list of names. */
+export const LIST_REQUEST: Uint8Array = encodeFrame('ls')
+
 /** `name` as a frame. */
 export function encodeFrame (name: string): Uint8Array {
   const body = ENCODER.encode(`${name}\n`)
@@ -63,7 +66,11 @@ export function decodeName (bytes: Uint8Array, start: number, end: number): stri
 
 /** `parts` in one piece. */
 export function concat (parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
+  let length = 0
+  for (const part of parts) {
+    length += part.length
+  }
+  const whole = new Uint8Array(length)
   let at = 0
   for (const part of parts) {
     whole.set(part, at)

@@ -65,9 +65,10 @@ export class ScriptedConnection {
     throw new RangeError(`Cannot drive the connection: it gave ${MAX_VALUES_PER_DRAIN} values and did not come to rest`)
   }
 
-  /** Lets `durationMs` pass, polling whenever the connection asked for it, and at the end. */
+  /** Lets `durationMs` pass, polling now, whenever the connection asked for it, and at the end. */
   advance (durationMs: number): void {
     const end = this.clock.now + durationMs
+    this.drive()
     for (let next = this.connection.pollTimeout(); next <= end; next = this.connection.pollTimeout()) {
       this.clock.advanceTo(Math.max(next, this.clock.now))
       this.drive()

@@ -1,9 +1,11 @@
 import { getEventListeners } from 'node:events'
+import { StreamCloseEvent } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { ping } from '../../src/behaviours/ping.ts'
 import { protocolBehaviour } from '../../src/behaviours/protocol-behaviour.ts'
 import { ALICE, BOB, CAROL, VirtualWorld } from '../support/virtual-world.ts'
 import type { NegotiatedStream } from '../../src/behaviour/negotiated-stream.ts'
+import type { FakeStream } from '../support/fake-stream.ts'
 import type { PingInit } from '../../src/behaviours/ping.ts'
 
 const PING = '/ipfs/ping/1.0.0'
@@ -149,6 +151,34 @@ describe('ping, outbound', () => {
     await world.advance(1500)
 
     expect(outcomes()).toMatchObject([{ type: 'pong' }, { type: 'pong' }])
+  })
+
+  it('opens another stream when writing to the last one fails', async () => {
+    const { world, outcomes, connection } = withPeer(echoAll, { intervalMs: 1000 })
+    await world.advance(500)
+    void connection.streams[0]?.close()
+    await world.advance(1000)
+
+    expect(outcomes()).toMatchObject([{ type: 'pong' }, { type: 'pong' }])
+    expect(connection.streams).toMatchObject([{ status: 'closed' }, { status: 'open' }])
+  })
+
+  it('counts an end of the stream instead of an answer as a failure', async () => {
+    const { world, outcomes } = withPeer(async () => {}, { intervalMs: 1000 })
+    await world.advance(100)
+
+    expect(outcomes()).toMatchObject([{ type: 'failure', error: { name: 'UnexpectedEOFError' } }])
+  })
+
+  it('counts a stream that is lost without a word as a failure', async () => {
+    const { world, outcomes, connection } = withPeer(beSilent, { intervalMs: 1000 })
+    await world.advance(50)
+    const [stream] = connection.streams as unknown as FakeStream[]
+    stream!.status = 'closed'
+    stream!.dispatchEvent(new StreamCloseEvent())
+    await world.advance(50)
+
+    expect(outcomes()).toMatchObject([{ type: 'failure', error: { name: 'StreamResetError' } }])
   })
 
   it('reports other bytes than it sent as the mistake of the peer', async () => {

@@ -110,6 +110,20 @@ describe('a request that is served', () => {
     expect(Buffer.compare(response.value!, big)).toBe(0)
   })
 
+  it('is over when the response is, even if the peer did not read the whole request', async () => {
+    const { world, files, connection } = withPeer(async (stream) => {
+      stream.send(bytesOf('no need to go on'))
+    })
+    const response = outcomeOf(files.request(BOB, new Uint8Array(100_000)))
+    await world.settle()
+    const [stream] = connection.streams as unknown as FakeStream[]
+    stream!.isClogged = true
+    await world.advance(100)
+
+    expect(textOf(response.value!)).toBe('no need to go on')
+    expect(stream!.status).toBe('aborted')
+  })
+
   it('goes on several at a time, each with its own response', async () => {
     const { world, files } = twoNodes({ serve: request => request })
     const texts = Array.from({ length: 250 }, (_, at) => `request ${at}`)
@@ -483,6 +497,33 @@ describe('what `serve` throws', () => {
     expect(bob.logOf('handler-error')).toMatchObject([{ cause: { name: 'RangeError' } }])
   })
 
+  it('keeps its place until it settles, so that a peer cannot pile up work', async () => {
+    let running = 0
+    const finish: Array<() => void> = []
+    const { world, bob, files } = twoNodes({
+      timeoutMs: 100,
+      maxInboundRequests: 2,
+      serve: async (request) => {
+        running++
+        await new Promise<void>((resolve) => { finish.push(resolve) })
+        return request
+      }
+    })
+    for (let round = 0; round < 3; round++) {
+      void outcomeOf(files.request(BOB, bytesOf('x')))
+      void outcomeOf(files.request(BOB, bytesOf('x')))
+      await world.advance(200)
+    }
+    expect(running).toBe(2)
+    expect(bob.events).toHaveLength(6)
+
+    finish.forEach((resolve) => { resolve() })
+    await world.settle()
+    void outcomeOf(files.request(BOB, bytesOf('x')))
+    await world.advance(50)
+    expect(running).toBe(3)
+  })
+
   it('is no news after the request had ended', async () => {
     const { world, bob, files } = twoNodes({
       timeoutMs: 200,
@@ -494,6 +535,18 @@ describe('what `serve` throws', () => {
     await world.advance(1000)
 
     expect(bob.events).toMatchObject([{ event: { type: 'inbound-failure', error: { name: 'TimeoutError' } } }])
+    expect(bob.logOf('handler-error')).toEqual([])
+  })
+})
+
+describe('request handlers', () => {
+  it('take no notice of changes of protocols', async () => {
+    const { world, bob, far, files } = twoNodes({ serve: request => request })
+    far.identify('/x')
+    const response = outcomeOf(files.request(BOB, bytesOf('x')))
+    await world.advance(100)
+
+    expect(response.value).toEqual(bytesOf('x'))
     expect(bob.logOf('handler-error')).toEqual([])
   })
 })

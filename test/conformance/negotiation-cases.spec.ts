@@ -3,12 +3,15 @@
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_LIMITS, DialerNegotiation, ListenerNegotiation } from '../../src/negotiation/index.ts'
 import { LocalProtocols } from '../../src/protocols/index.ts'
+import { LazyStream, LazyStreamError } from '../support/lazy-stream.ts'
 import { listing } from '../support/listing.ts'
 import { hex, outcomeText, run, runInputs, wire } from '../support/wire.ts'
 import type { Input, Run } from '../support/wire.ts'
 
 const listen = (names: readonly string[], script: string): Run => run(new ListenerNegotiation(listing(...names)), script)
 const dial = (names: readonly string[], script: string): Run => run(new DialerNegotiation(names), script)
+
+const lazy = (...names: string[]): DialerNegotiation => new DialerNegotiation(names, DEFAULT_LIMITS, { lazy: true })
 
 /** `[bytes sent, outcome]`, as the cases put it. */
 const seen = ({ out, outcome }: Run): [string, string] => [out, outcomeText(outcome)]
@@ -83,10 +86,27 @@ describe('negotiation cases', () => {
     expect(seen(dial(['/a', '/b'], 'NA'))).toEqual([hex('HDR A'), 'INVALID'])
   })
 
+  it('N13, D2: the first answer must be the header, of a lazy stream too', () => {
+    const stream = new LazyStream(lazy('/a'))
+    stream.write(wire('ping'))
+    stream.feed(wire('A'))
+    expect(() => stream.read()).toThrow(LazyStreamError)
+    expect(stream.sent).toEqual([hex('HDR A ping'), 'RESET'])
+  })
+
   it('N15: the header goes out once and is awaited once', () => {
     const { writes, outcome } = dial(['/a', '/b'], 'HDR NA | B')
     expect(writes).toEqual([hex('HDR A'), hex('B')])
     expect(outcomeText(outcome)).toBe('OK(/b, rest=)')
+  })
+
+  it('N15: several names run as V1 when V1Lazy is asked for: the same bytes, and nothing of the application before OK', () => {
+    const negotiation = lazy('/a', '/b')
+    expect(negotiation.write(wire('data'))).toBeUndefined()
+    expect(run(negotiation, 'HDR NA').writes).toEqual([hex('HDR A'), hex('B')])
+    expect(negotiation.write(wire('data'))).toBeUndefined()
+    expect(outcomeText(run(negotiation, 'B').outcome)).toBe('OK(/b, rest=)')
+    expect(negotiation.write(wire('data'))).toEqual(wire('data'))
   })
 
   it('N17: the end between messages is a polite refusal, a reset is not', () => {
@@ -99,6 +119,57 @@ describe('negotiation cases', () => {
 
   it('N19: a listener cannot tell early data from proposals', () => {
     expect(seen(listen(['/b'], 'HDR A 032f620a64617461'))).toEqual([hex('HDR NA B'), 'OK(/b, rest=64617461)'])
+  })
+
+  it('N19: a lazy dialer fails at the refusal and never uses the stream again', () => {
+    const stream = new LazyStream(lazy('/a'))
+    stream.write(wire('032f620a64617461'))
+    expect(stream.sent).toEqual([hex('HDR A 032f620a64617461')])
+    stream.feed(wire('HDR NA B'))
+    stream.feed(wire('B data'), 'FIN')
+    for (let times = 0; times < 2; times++) {
+      expect(() => stream.read()).toThrow(expect.objectContaining({ outcome: { type: 'failed', detail: 'refused' } }))
+      expect(() => { stream.write(wire('data')) }).toThrow(LazyStreamError)
+    }
+    expect(() => { stream.closeWrite() }).not.toThrow()
+    expect(stream.sent).toEqual([hex('HDR A 032f620a64617461'), 'RESET'])
+  })
+
+  it('N20: lazy: header, confirmation and data may come in any number of chunks', () => {
+    for (const chunks of [['HDR', 'A', '706f6e67'].map(wire), ...cuts('HDR A 706f6e67')]) {
+      const stream = new LazyStream(lazy('/a'))
+      stream.write(wire('ping'))
+      expect(stream.sent).toEqual([hex('HDR A 70696e67')])
+      expect(stream.read()).toBe('nothing')
+      stream.feed(...chunks, 'FIN')
+      let received = ''
+      for (let next = stream.read(); next !== 'end'; next = stream.read()) {
+        received += next
+      }
+      expect(received).toBe(hex('pong'))
+    }
+  })
+
+  it('N22, D8: lazy: closing does not wait for the confirmation, and the read side still checks it', () => {
+    const stream = new LazyStream(lazy('/a'))
+    stream.write(wire('ping'))
+    stream.closeWrite()
+    expect(stream.sent).toEqual([hex('HDR A 70696e67'), 'FIN'])
+    stream.feed(wire('HDR A 706f6e67'), 'FIN')
+    expect([stream.read(), stream.read(), stream.read()]).toEqual([hex('pong'), 'end', 'end'])
+  })
+
+  it('N22: lazy: closing without a write sends the proposal', () => {
+    const stream = new LazyStream(lazy('/a'))
+    stream.closeWrite()
+    expect(stream.sent).toEqual([hex('HDR A'), 'FIN'])
+  })
+
+  it('N22: lazy: a refusal after closing fails the reader', () => {
+    const stream = new LazyStream(lazy('/a'))
+    stream.closeWrite()
+    stream.feed(wire('HDR NA'))
+    expect(() => stream.read()).toThrow(expect.objectContaining({ outcome: { type: 'failed', detail: 'refused' } }))
   })
 
   it('N24: the peer may speak first', () => {
@@ -126,9 +197,14 @@ describe('negotiation cases', () => {
     expect(seen(listen(['bad', '/a'], 'HDR 04 626164 0a'))).toEqual([hex('HDR NA'), 'PENDING'])
   })
 
-  it('N30: ls is refused, and the negotiation goes on', () => {
-    expect(seen(listen(['/a', '/echo/1.0.0'], 'HDR LS LS A'))).toEqual([hex('HDR NA NA A'), 'OK(/a, rest=)'])
-    expect(seen(listen([], 'HDR LS'))).toEqual([hex('HDR NA'), 'PENDING'])
+  it('N30: the first ls is answered with the list, a further one refused, and the negotiation goes on', () => {
+    expect(seen(listen(['/a', '/echo/1.0.0'], 'HDR LS LS A')))
+      .toEqual([hex('HDR 12032f610a0c2f6563686f2f312e302e300a0a NA A'), 'OK(/a, rest=)'])
+    expect(seen(listen([], 'HDR LS'))).toEqual([hex('HDR 010a'), 'PENDING'])
+  })
+
+  it('N29, N30: a bad name in a listener\'s list is not listed', () => {
+    expect(seen(listen(['bad', '/a'], 'HDR LS'))).toEqual([hex('HDR 05032f610a0a'), 'PENDING'])
   })
 
   it('N32: the caller\'s list is not changed, and changing it changes nothing', () => {

@@ -82,11 +82,14 @@ describe('npm run bench', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('lists the cells of both matrices', async () => {
+  it('lists the cells of all matrices', async () => {
     const { code, stdout } = await bench('--list')
     const ids = stdout.trimEnd().split('\n')
     expect(code).toBe(0)
-    expect(ids.filter(id => id.startsWith('negotiation-pair/'))).toHaveLength(4 * 2)
+    expect(ids.filter(id => id.startsWith('negotiation-pair/'))).toHaveLength(5 * 2)
+    expect(ids.filter(id => id.startsWith('negotiation-refusals/'))).toHaveLength(4 * 2)
+    expect(ids.filter(id => id.startsWith('negotiation-streams/'))).toHaveLength(2 * 3)
+    expect(ids.filter(id => id.startsWith('negotiation-sans-io/'))).toHaveLength(3 * 2)
     expect(ids.filter(id => id.startsWith('connection-poll/'))).toHaveLength(12 * 2)
     expect(ids).toContain('negotiation-pair/protocols=1000/variant=ours')
     expect(ids).toContain('connection-poll/behaviours=5/protocols=200/variant=one-woke')

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { PENDING } from '../../src/core/poll.ts'
-import { DEFAULT_LIMITS, DialerNegotiation } from '../../src/negotiation/index.ts'
+import { DEFAULT_LIMITS, DialerNegotiation, ListenerNegotiation } from '../../src/negotiation/index.ts'
+import { listing } from '../support/listing.ts'
 import { hex, outcomeText, run, toHex, wire } from '../support/wire.ts'
 import type { Run } from '../support/wire.ts'
 
@@ -144,5 +145,110 @@ describe('DialerNegotiation', () => {
   it('S2.37: shows text of the peer escaped, and its own name beside it', () => {
     expect(dial(['/a'], 'HDR 04 2f1b2f 0a').outcome).toEqual({ type: 'invalid', detail: 'expected "/a" or "na", received "/\\x1b/"' })
     expect(dial(['/a'], '03 2f1b 0a').outcome).toEqual({ type: 'invalid', detail: 'expected the multistream header, received "/\\x1b"' })
+  })
+
+  it('S2.34: reads at most so many frames in a turn, and goes on in the next', () => {
+    const negotiation = new DialerNegotiation(['/a', '/b', '/c'], { ...DEFAULT_LIMITS, maxFramesPerTurn: 2 })
+    expect(run(negotiation, 'HDR NA NA C pong').out).toBe(hex('HDR A B'))
+    expect([negotiation.wantsTurn, negotiation.pollOutcome()]).toEqual([true, PENDING])
+    negotiation.handleTurn()
+    expect(run(negotiation, '')).toMatchObject({ out: hex('C'), outcome: { type: 'ok', protocol: '/c', rest: wire('pong') } })
+    expect(negotiation.wantsTurn).toBe(false)
+  })
+
+  it('S2.34: gives up what it kept, to be fed again', () => {
+    for (const negotiation of [
+      new DialerNegotiation(['/a', '/b', '/c'], { ...DEFAULT_LIMITS, maxFramesPerTurn: 2 }),
+      new ListenerNegotiation(listing('/c'), { ...DEFAULT_LIMITS, maxFramesPerTurn: 2 })
+    ]) {
+      expect(negotiation.takeKept()).toBeUndefined()
+      const chunk = wire('HDR NA NA C data')
+      negotiation.handleData(chunk)
+      chunk.fill(0)
+      const kept = negotiation.takeKept()
+      expect(kept).toEqual(wire('NA C data'))
+      expect([negotiation.wantsTurn, negotiation.takeKept(), negotiation.pollOutcome()]).toEqual([false, undefined, PENDING])
+      negotiation.handleData(kept ?? new Uint8Array(0))
+      expect(outcomeText(run(negotiation, 'FIN').outcome)).toBe('OK(/c, rest=64617461)')
+    }
+  })
+
+  it('S2.34: does not take the quick way when it has more frames than the turn', () => {
+    const negotiation = new DialerNegotiation(['/a'], { ...DEFAULT_LIMITS, maxFramesPerTurn: 1 })
+    expect(run(negotiation, 'HDR A')).toMatchObject({ out: hex('HDR A'), outcome: undefined })
+    negotiation.handleTurn()
+    expect(negotiation.pollOutcome()).toMatchObject({ type: 'ok' })
+  })
+})
+
+describe('DialerNegotiation, V1Lazy', () => {
+  const lazily = (...names: string[]): DialerNegotiation => new DialerNegotiation(names, DEFAULT_LIMITS, { lazy: true })
+
+  it('S2.23: tells the name at once and keeps its bytes', () => {
+    const negotiation = lazily('/a')
+    expect(negotiation.assumed).toBe('/a')
+    expect(run(negotiation, '(empty)')).toEqual({ out: '', writes: [], outcome: undefined })
+  })
+
+  it('S2.23: sends its bytes and the first of the application in one piece, the later ones as they are', () => {
+    const negotiation = lazily('/a')
+    expect(negotiation.write(wire('ping'))).toEqual(wire('HDR A ping'))
+    const data = wire('data')
+    expect(negotiation.write(data)).toBe(data)
+    expect(negotiation.takeOutput()).toBeUndefined()
+  })
+
+  it('S2.23: sends its bytes alone when it is flushed, once', () => {
+    const negotiation = lazily('/a')
+    negotiation.flush()
+    negotiation.flush()
+    expect(run(negotiation, '(empty)').writes).toEqual([hex('HDR A')])
+    expect(negotiation.write(wire('ping'))).toEqual(wire('ping'))
+  })
+
+  it('S2.23: runs as V1 with several names, or when nobody asked: nothing of the application goes out before the outcome', () => {
+    for (const negotiation of [lazily('/a', '/b'), new DialerNegotiation(['/a', '/b']), new DialerNegotiation(['/a', '/b'], DEFAULT_LIMITS, { lazy: false })]) {
+      expect(negotiation.assumed).toBeUndefined()
+      expect(negotiation.write(wire('ping'))).toBeUndefined()
+      negotiation.flush()
+      expect(run(negotiation, 'HDR NA').writes).toEqual([hex('HDR A'), hex('B')])
+      expect(negotiation.write(wire('ping'))).toBeUndefined()
+      expect(run(negotiation, 'B').outcome).toMatchObject({ type: 'ok' })
+      expect(negotiation.write(wire('ping'))).toEqual(wire('ping'))
+    }
+  })
+
+  it('S2.25: checks the answers as V1 does, before or after its own bytes went out', () => {
+    for (const isEarly of [true, false]) {
+      const negotiation = lazily('/a')
+      if (!isEarly) {
+        negotiation.write(wire('ping'))
+      }
+      expect(run(negotiation, 'HDR | A pong')).toMatchObject({ out: '', outcome: { type: 'ok', rest: wire('pong') } })
+      expect(negotiation.write(wire('data'))).toEqual(wire(isEarly ? 'HDR A data' : 'data'))
+    }
+  })
+
+  it('S2.26: sends nothing any more once it failed, not even what it had kept', () => {
+    for (const script of ['HDR NA', 'A', '00', '8080', 'HDR | FIN', '13 | FIN', 'RESET']) {
+      for (const isEarly of [true, false]) {
+        const negotiation = lazily('/a')
+        if (!isEarly) {
+          negotiation.write(wire('ping'))
+        }
+        run(negotiation, script)
+        negotiation.flush()
+        expect(negotiation.takeOutput()).toBeUndefined()
+        expect(negotiation.write(wire('data'))).toBeUndefined()
+      }
+    }
+  })
+
+  it('S2.7: is reset when its bytes cannot be written, and sends no more', () => {
+    const negotiation = lazily('/a')
+    negotiation.write(wire('ping'))
+    negotiation.handleWriteFailed()
+    expect(negotiation.write(wire('data'))).toBeUndefined()
+    expect(negotiation.pollOutcome()).toEqual({ type: 'reset' })
   })
 })

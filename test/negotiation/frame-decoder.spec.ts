@@ -7,9 +7,9 @@ function decode (decoder: FrameDecoder, ...chunks: Uint8Array[]): string[] {
   const read: string[] = []
   for (const chunk of chunks) {
     decoder.push(chunk)
-    for (let next = decoder.next(); next !== 'incomplete'; next = decoder.next()) {
+    for (let next = decoder.next(); next !== 'nothing'; next = decoder.next()) {
       if (next !== 'frame') {
-        return [...read, next.type]
+        return [...read, typeof next === 'string' ? next : next.type]
       }
       read.push(toHex(decoder.body.subarray(decoder.start, decoder.end)))
     }
@@ -43,25 +43,65 @@ describe('FrameDecoder', () => {
     expect(decode(new FrameDecoder(1024), wire('02'), wire('0a0a'))).toEqual(['invalid'])
   })
 
-  it('S2.5: knows whether the input stopped inside a frame, half a prefix included', () => {
+  it('S2.5: puts the end of the input behind all frames, and tells whether it is inside one, half a prefix included', () => {
+    for (const [bytes, end] of [['', 'fin'], ['A', 'fin'], ['80', 'cut'], ['03 2f', 'cut'], ['A 03 2f61', 'cut']]) {
+      const decoder = new FrameDecoder(1024)
+      decoder.push(wire(bytes ?? ''))
+      decoder.close('fin')
+      expect(decode(decoder, new Uint8Array(0)).at(-1)).toBe(end)
+    }
+  })
+
+  it('S2.6: puts a reset behind all frames; only the first end counts', () => {
     const decoder = new FrameDecoder(1024)
-    expect(decoder.isInsideFrame).toBe(false)
-    decode(decoder, wire('80'))
-    expect(decoder.isInsideFrame).toBe(true)
-    decode(decoder, new Uint8Array(0))
-    expect(decoder.isInsideFrame).toBe(true)
-    decode(new FrameDecoder(1024), wire('A'))
-    expect(new FrameDecoder(1024).isInsideFrame).toBe(false)
+    decoder.push(wire('A 03 2f'))
+    decoder.close('reset')
+    decoder.close('fin')
+    expect(decode(decoder, new Uint8Array(0))).toEqual(['2f610a', 'reset'])
+  })
+
+  it('S2.34: reads at most so many frames in a turn, and keeps the others', () => {
+    const decoder = new FrameDecoder(1024, 2)
+    const chunk = wire('A B C A B 03')
+    expect(decode(decoder, chunk)).toEqual(['2f610a', '2f620a'])
+    chunk.fill(0xff)
+    expect(decoder.wantsTurn).toBe(true)
+    expect(decoder.next()).toBe('nothing')
+    decoder.startTurn()
+    expect(decoder.next()).toBe('frame')
+    expect(decode(decoder, wire('2f620a'))).toEqual(['2f610a', '2f620a'])
+    expect(decoder.rest).toEqual(wire('B'))
+    decoder.close('fin')
+    expect(decoder.next()).toBe('nothing')
+    decoder.startTurn()
+    expect(decoder.wantsTurn).toBe(false)
+    expect([decoder.next(), decoder.next()]).toEqual(['frame', 'fin'])
+  })
+
+  it('S2.34: wants no turn when it kept nothing', () => {
+    const decoder = new FrameDecoder(1024, 1)
+    expect(decode(decoder, wire('A'))).toEqual(['2f610a'])
+    expect(decoder.wantsTurn).toBe(false)
+  })
+
+  it('S2.34: steps over no more frames than the turn has room for', () => {
+    const decoder = new FrameDecoder(1024, 2)
+    decoder.push(wire('A B C'))
+    expect(decoder.skip(wire('A B C'), 3)).toBe(false)
+    expect(decoder.skip(wire('A'), 1)).toBe(true)
+    expect(decoder.skip(wire('B C'), 2)).toBe(false)
+    expect(decoder.skip(wire('B'), 1)).toBe(true)
+    expect(decoder.skip(wire('C'), 1)).toBe(false)
   })
 
   it('steps over bytes that are expected, and over no others', () => {
     const decoder = new FrameDecoder(1024)
     decoder.push(wire('HDR A data'))
-    expect(decoder.skip(wire('HDR B'))).toBe(false)
-    expect(decoder.skip(wire('HDR A data 00'))).toBe(false)
-    expect(decoder.skip(wire('HDR'))).toBe(true)
+    expect(decoder.skip(wire('HDR B'), 2)).toBe(false)
+    expect(decoder.skip(wire('HDR A data 00'), 2)).toBe(false)
+    expect(decoder.skip(wire('HDR'), 1)).toBe(true)
     expect(decoder.next()).toBe('frame')
-    expect(decoder.skip(wire('A'))).toBe(false)
+    expect(decoder.skip(wire('A'), 1)).toBe(false)
     expect(decoder.rest).toEqual(wire('data'))
   })
 
@@ -69,8 +109,8 @@ describe('FrameDecoder', () => {
     const decoder = new FrameDecoder(1024)
     decode(decoder, wire('05 2f'))
     decoder.push(wire('A'))
-    expect(decoder.skip(wire('A'))).toBe(false)
-    expect(decode(decoder, wire('032f610a'))).toEqual(['2f032f610a'])
+    expect(decoder.skip(wire('A'), 1)).toBe(false)
+    expect(decode(decoder, new Uint8Array(0))).toEqual(['2f032f610a'])
   })
 
   it('gives what came behind a frame, in the memory of the chunk', () => {

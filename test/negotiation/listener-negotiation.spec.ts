@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { PENDING } from '../../src/core/poll.ts'
 import { DEFAULT_LIMITS, ListenerNegotiation } from '../../src/negotiation/index.ts'
 import { listing } from '../support/listing.ts'
-import { hex, outcomeText, run, wire } from '../support/wire.ts'
+import { hex, outcomeText, run, toHex, wire } from '../support/wire.ts'
 import type { Run } from '../support/wire.ts'
 
 function listen (names: readonly string[], script: string, maxRounds = 64): Run {
@@ -17,7 +17,10 @@ describe('ListenerNegotiation', () => {
     for (const maxRounds of [0, -1, 1.5, NaN, Infinity]) {
       expect(() => new ListenerNegotiation(listing(), { maxFrameLength: 20, maxRounds })).toThrow(/maxRounds must be .* received/)
     }
-    expect(new ListenerNegotiation(listing(), { maxFrameLength: 20, maxRounds: 1 }).pollOutcome()).toBe(PENDING)
+    for (const maxFramesPerTurn of [0, -1, NaN]) {
+      expect(() => new ListenerNegotiation(listing(), { ...DEFAULT_LIMITS, maxFramesPerTurn })).toThrow(/maxFramesPerTurn must be .* received/)
+    }
+    expect(new ListenerNegotiation(listing(), { maxFrameLength: 20, maxRounds: 1, maxFramesPerTurn: 1 }).pollOutcome()).toBe(PENDING)
   })
 
   it('S2.9: answers nothing to anything but the header', () => {
@@ -38,7 +41,7 @@ describe('ListenerNegotiation', () => {
   })
 
   it('S2.12: refuses every name that is not listed, and goes on', () => {
-    const refused = ['B', '01 0a', 'NA', 'LS', '02 61 0a', '04 2f61 20 0a', '03 2fff 0a', '06 efbbbf2f61 0a']
+    const refused = ['B', '01 0a', 'NA', '02 61 0a', '04 2f61 20 0a', '03 2fff 0a', '06 efbbbf2f61 0a']
     expect(listen(['/a'], `HDR ${refused.join(' ')} A`)).toMatchObject({
       out: hex(`HDR ${refused.map(() => 'NA').join(' ')} A`),
       outcome: { type: 'ok', protocol: '/a' }
@@ -74,6 +77,66 @@ describe('ListenerNegotiation', () => {
     const second = new ListenerNegotiation(names)
     second.handleData(wire('HDR A'))
     expect(first.takeOutput()).toBe(second.takeOutput())
+  })
+
+  it('S2.14: answers the first ls with the names in order, every other one with a refusal, and goes on', () => {
+    expect(listen(['/b', '/a'], 'HDR LS LS A')).toMatchObject({ writes: [hex('HDR 09 B A 0a NA A')], outcome: { type: 'ok', protocol: '/a' } })
+    expect(listen(['/b', '/a'], 'HDR C | LS | C | LS').writes).toEqual([hex('HDR NA'), hex('09 B A 0a'), hex('NA'), hex('NA')])
+    expect(listen([], 'HDR LS').out).toBe(hex('HDR 01 0a'))
+  })
+
+  it('S2.14: refuses every ls when the option says so, or when nobody knows the names', () => {
+    expect(run(new ListenerNegotiation(listing('/a'), { ...DEFAULT_LIMITS, ls: false }), 'HDR LS').out).toBe(hex('HDR NA'))
+    expect(run(new ListenerNegotiation({ find: () => undefined }), 'HDR LS').out).toBe(hex('HDR NA'))
+  })
+
+  it('S2.14: refuses an ls whose answer would be too long; then it was the first one', () => {
+    const names = Array.from({ length: 16 }, (_, index) => `/${index.toString(16)}${'x'.repeat(1020)}`)
+    expect(listen(names, 'HDR LS LS').out).toBe(hex('HDR NA NA'))
+    expect(listen(names.slice(1), 'HDR LS').out).toHaveLength(2 * (20 + 2 + 15 * (1023 + 2) + 1))
+  })
+
+  it('S2.14, S2.15: an answered ls is a round', () => {
+    expect(listen(['/a'], 'HDR LS A', 1)).toMatchObject({ out: hex('HDR 05 A 0a'), outcome: { type: 'failed', detail: 'rounds' } })
+    expect(listen(['/a'], 'HDR LS HDR', 1)).toMatchObject({ out: hex('HDR 05 A 0a'), outcome: { type: 'invalid' } })
+  })
+
+  it('S2.16: what comes after a list is no early data', () => {
+    for (const [input, type] of [['00', 'invalid'], ['8080', 'too-long'], ['HDR', 'invalid'], ['03 2f | FIN', 'eof']]) {
+      expect(listen(['/a'], `HDR B LS ${input ?? ''}`).outcome).toMatchObject({ type })
+      expect(listen(['/a'], `HDR LS LS ${input ?? ''}`).outcome).toEqual({ type: 'failed', detail: 'early-data' })
+    }
+  })
+
+  it('S2.34: answers at most so many frames in a turn, and goes on in the next', () => {
+    const negotiation = new ListenerNegotiation(listing('/a'), { ...DEFAULT_LIMITS, maxFramesPerTurn: 2 })
+    expect(run(negotiation, 'HDR B B B A ping').out).toBe(hex('HDR NA'))
+    expect([negotiation.wantsTurn, negotiation.pollOutcome()]).toEqual([true, PENDING])
+    negotiation.handleTurn()
+    expect(negotiation.takeOutput()).toEqual(wire('NA NA'))
+    negotiation.handleTurn()
+    expect(outcomeText(run(negotiation, 'FIN').outcome)).toBe('OK(/a, rest=70696e67)')
+    expect(negotiation.wantsTurn).toBe(false)
+    negotiation.handleTurn()
+    expect(negotiation.takeOutput()).toBeUndefined()
+  })
+
+  it('S2.34: is itself in no hurry at the end of the input, and sends nothing after a reset', () => {
+    for (const [end, out, type] of [['FIN', 'HDR NA', 'failed'], ['RESET', 'HDR', 'reset']]) {
+      const negotiation = new ListenerNegotiation(listing('/a'), { ...DEFAULT_LIMITS, maxFramesPerTurn: 1 })
+      const seen = run(negotiation, `HDR B | ${end ?? ''}`)
+      expect(seen).toMatchObject({ out: hex('HDR'), outcome: undefined })
+      negotiation.handleTurn()
+      expect(`${seen.out}${toHex(negotiation.takeOutput() ?? new Uint8Array(0))}`).toBe(hex(out ?? ''))
+      expect(negotiation.pollOutcome()).toMatchObject({ type })
+    }
+  })
+
+  it('S2.6, S2.34: agrees on what came before a reset, a turn later', () => {
+    const negotiation = new ListenerNegotiation(listing('/a'), { ...DEFAULT_LIMITS, maxFramesPerTurn: 1 })
+    run(negotiation, 'HDR A | RESET')
+    negotiation.handleTurn()
+    expect(negotiation.pollOutcome()).toMatchObject({ type: 'ok' })
   })
 
   it('S2.13: refuses a second header', () => {

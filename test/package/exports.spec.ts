@@ -13,6 +13,78 @@ interface Names { values: string[], types: string[] }
 
 /** What each entry exports: whoever changes a line here changes the API, and says so in the CHANGELOG. */
 const published: Record<string, Names> = {
+  '.': {
+    values: [
+      'AbortError', 'ConnectionClosedError', 'DuplicateProtocolError', 'InvalidStateError', 'NegotiationError',
+      'NotConnectedError', 'Outbox', 'OverflowError', 'PENDING', 'RemoteProtocolError', 'StreamResetError',
+      'StreamUpgradeError', 'TimeoutError', 'UnexpectedEOFError', 'composeBehaviours', 'composeHandlers',
+      'negotiated', 'protocolBehaviour', 'protocolHandler', 'swarm', 'withSwarm'
+    ],
+    types: [
+      'AnyBehaviour', 'AnyHandler', 'BehaviourEvent', 'BehaviourFault', 'BehaviourOf', 'BehaviourSource',
+      'Behaviours', 'CallOptions', 'ChangeCallback', 'CloseConnection', 'CloseReason', 'Commands',
+      'ComposedBehaviour', 'ComposedHandler', 'ConnectionClosed', 'ConnectionEstablished', 'ConnectionEvent',
+      'ConnectionHandler', 'ConnectionId', 'ConnectionInit', 'ConnectionOrigin', 'Direction', 'EmitEvent',
+      'EstablishedConnection', 'EventOf', 'EventsIterator', 'EventsOptions', 'FailedOutcome', 'FromSwarm',
+      'FullyNegotiatedInbound', 'FullyNegotiatedOutbound', 'HandlerContext', 'HandlerError', 'HandlerOutput',
+      'KeyedEvent', 'ListenAddressChange', 'NegotiatedStream', 'NetworkBehaviour', 'NotifyHandler', 'OpenOptions',
+      'OpenStream', 'Opener', 'OutboundStreamRequest', 'PeerProtocolsChange', 'Poll', 'PollContext',
+      'ProtocolBehaviourInit', 'ProtocolFilter', 'ProtocolHandlerInit', 'ProtocolInit', 'ProtocolList',
+      'ProtocolListing', 'ProtocolSupport', 'ProtocolsChange', 'ProtocolsView', 'ShortBehaviour', 'SignalOptions',
+      'StreamCallback', 'StreamContext', 'StreamFailure', 'StreamPhase', 'StreamUpgrade', 'StreamUpgradeErrorKind',
+      'Subscription', 'Swarm', 'SwarmComponents', 'SwarmConnection', 'SwarmEvents', 'SwarmInit', 'SwarmLimits',
+      'SwarmProtocols', 'ToSwarm', 'WithSwarmOptions'
+    ]
+  },
+  './connection': {
+    values: ['Connection'],
+    types: [
+      'CloseReason', 'ClosedOutput', 'ConnectionComponents', 'ConnectionConfig', 'ConnectionInit', 'ConnectionOutput',
+      'ConnectionReport', 'ConnectionStatus', 'HandlerErrorReport', 'HandlerEventOutput', 'HandlerTask',
+      'HostProtocols', 'HostStreamFailed', 'HostStreamOpened', 'HostStreamOutput', 'HostStreamRequest', 'MuxerPort',
+      'ProtocolsReport', 'ReadonlyProtocols', 'ReportInterest', 'StreamOpening', 'StreamPort'
+    ]
+  },
+  './negotiation': {
+    values: [
+      'DEFAULT_LIMITS', 'DialerNegotiation', 'ListenerNegotiation', 'MultistreamSelectError', 'PENDING', 'decodeList',
+      'handle', 'select'
+    ],
+    types: [
+      'Agreed', 'ByteDuplex', 'DialerOptions', 'Interrupted', 'MultistreamSelectInit', 'NegotiatedDuplex',
+      'NegotiationLimits', 'NegotiationOutcome', 'NotAgreed', 'Poll', 'ProtocolEntry', 'ProtocolIndex', 'Violated'
+    ]
+  },
+  './protocols': {
+    values: [
+      'LocalProtocols', 'MAX_PROTOCOL_BYTES', 'ProtocolList', 'ProtocolsNotice', 'RemoteProtocols',
+      'SupportedProtocols', 'streamProtocol'
+    ],
+    types: [
+      'ListedProtocol', 'ListingSnapshot', 'LocalProtocolsInit', 'ProtocolListing', 'ProtocolWarning',
+      'ProtocolsChange', 'ProtocolsView', 'RemoteProtocolsInit', 'RemoteReportChange', 'StreamProtocol',
+      'TruncatedReport'
+    ]
+  },
+  './ping': {
+    values: ['ping'],
+    types: ['CallOptions', 'Ping', 'PingEvent', 'PingInit', 'SignalOptions']
+  },
+  './request-response': {
+    values: ['requestResponse'],
+    types: [
+      'CallOptions', 'HandlerContext', 'InboundFailure', 'ReceivedRequest', 'RequestEvent', 'RequestResponse',
+      'RequestResponseInit', 'Serve', 'SignalOptions', 'StreamContext'
+    ]
+  },
+  './testing': {
+    values: [
+      'ConnectionPair', 'NegotiationPair', 'PairEnd', 'RecordingHandler', 'ScriptedConnection', 'ScriptedMuxer',
+      'ScriptedStream', 'VirtualClock', 'VirtualStream', 'chunksOf', 'connectionPair', 'everySplit', 'randomSplits',
+      'seededRandom'
+    ],
+    types: ['ConnectionPairInit', 'NegotiationPairInit', 'RecordedEvent', 'ScriptedConnectionOptions']
+  }
 }
 
 const declarations = Object.fromEntries(Object.entries(exports).flatMap(([entry, target]) =>
@@ -27,9 +99,17 @@ function typesOf (entry: string): string[] {
   const checker = program.getTypeChecker()
   const source = program.getSourceFile(declarations[entry]!)!
   return checker.getExportsOfModule(checker.getSymbolAtLocation(source)!)
-    .map((symbol) => (symbol.flags & ts.SymbolFlags.Alias) === 0 ? symbol : checker.getAliasedSymbol(symbol))
-    .filter((symbol) => (symbol.flags & ts.SymbolFlags.Value) === 0)
+    .filter((symbol) => isTypeOnly(symbol) || (targetOf(symbol).flags & ts.SymbolFlags.Value) === 0)
     .map((symbol) => symbol.name)
+
+  function targetOf (symbol: ts.Symbol): ts.Symbol {
+    return (symbol.flags & ts.SymbolFlags.Alias) === 0 ? symbol : checker.getAliasedSymbol(symbol)
+  }
+}
+
+/** A class may be exported as a type alone. */
+function isTypeOnly (symbol: ts.Symbol): boolean {
+  return symbol.declarations?.some((declaration) => ts.isExportSpecifier(declaration) && declaration.parent.parent.isTypeOnly) ?? false
 }
 
 describe('the exports map', () => {

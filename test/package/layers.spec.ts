@@ -14,7 +14,7 @@ const legal: Record<string, string> = {
   'src/handler/author.ts': 'export { PENDING } from "../core/poll.ts"\n',
   'src/behaviour/author.ts': 'import type { PeerId } from "@libp2p/interface"\nimport type { Multiaddr } from "@multiformats/multiaddr"\n'
     + 'export type Known = PeerId | Multiaddr\n',
-  'src/behaviours/author.ts': 'export { pipe } from "it-pipe"\n',
+  'src/behaviours/author.ts': 'export { concat } from "uint8arrays"\n',
   'src/libp2p/driver.ts': 'export { PENDING } from "../negotiation/dialer.ts"\nexport { TypedEventEmitter } from "@libp2p/interface"\n',
   'src/demo/main.ts': 'import "node:fs"\nimport "@libp2p/tcp"\n',
   'src/protocols/index.ts': 'export { PENDING } from "./list.ts"\n'
@@ -32,12 +32,12 @@ const plants: Record<string, Plant> = {
   'a use of the demo': { rule: 'nobody-imports-the-demo', file: 'src/libp2p/demo.ts', code: 'import "../demo/main.ts"\n' },
   'a folder that has no layer': { rule: 'folder-without-a-layer', file: 'src/helpers/any.ts', code: 'import "../core/poll.ts"\n' },
   'an import of an index': { rule: 'nobody-imports-an-index', file: 'src/handler/index-user.ts', code: 'import "../protocols/index.ts"\n' },
-  'a package in the core': { rule: 'no-packages-in-the-core', file: 'src/core/package.ts', code: 'export { pipe } from "it-pipe"\n' },
-  'a package in an index of the core': { rule: 'no-packages-in-the-core', file: 'src/negotiation/index.ts', code: 'export { pipe } from "it-pipe"\n' },
+  'a package in the core': { rule: 'no-packages-in-the-core', file: 'src/core/package.ts', code: 'export { concat } from "uint8arrays"\n' },
+  'a package in an index of the core': { rule: 'no-packages-in-the-core', file: 'src/negotiation/index.ts', code: 'export { concat } from "uint8arrays"\n' },
   'the type of a package in the core': {
     rule: 'no-packages-in-the-core', file: 'src/handler/package-type.ts', code: 'export type { PeerId } from "@libp2p/interface"\n'
   },
-  'a package in the test kit': { rule: 'no-packages-in-the-core', file: 'src/testing/package.ts', code: 'import "it-pipe"\n' },
+  'a package in the test kit': { rule: 'no-packages-in-the-core', file: 'src/testing/package.ts', code: 'import "uint8arrays"\n' },
   'the host at run time in a behaviour': {
     rule: 'only-host-types-above-the-handlers', file: 'src/behaviour/package.ts', code: 'export { TypedEventEmitter } from "@libp2p/interface"\n'
   },

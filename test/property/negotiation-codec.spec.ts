@@ -7,16 +7,16 @@ import { encodeFrame } from '../../src/negotiation/message.ts'
 import { chunksOf, randomSplits } from '../../src/testing/chunks.ts'
 import { naiveFrame, naiveParse } from '../support/naive-multistream.ts'
 
-type Read = readonly number[] | 'invalid' | 'too-long'
+type Read = readonly number[] | string
 
 function decode (chunks: Iterable<Uint8Array>, maxLength: number): Read[] {
   const decoder = new FrameDecoder(maxLength)
   const read: Read[] = []
   for (const chunk of chunks) {
     decoder.push(chunk)
-    for (let next = decoder.next(); next !== 'incomplete'; next = decoder.next()) {
+    for (let next = decoder.next(); next !== 'nothing'; next = decoder.next()) {
       if (next !== 'frame') {
-        return [...read, next.type]
+        return [...read, typeof next === 'string' ? next : next.type]
       }
       read.push([...decoder.body.subarray(decoder.start, decoder.end - 1)])
     }

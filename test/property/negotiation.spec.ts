@@ -7,7 +7,7 @@ import { DialerNegotiation, ListenerNegotiation } from '../../src/negotiation/in
 import { NegotiationPair } from '../../src/testing/negotiation-pair.ts'
 import { everySplit } from '../../src/testing/chunks.ts'
 import { listing } from '../support/listing.ts'
-import { naiveDial, naiveFrame, naiveListen } from '../support/naive-multistream.ts'
+import { naiveDial, naiveFrame, naiveList, naiveListen } from '../support/naive-multistream.ts'
 import { runInputs } from '../support/wire.ts'
 import type { Ending, NaiveResult } from '../support/naive-multistream.ts'
 import type { Input, Machine } from '../support/wire.ts'
@@ -177,8 +177,8 @@ describe('a machine fed with anything (S10.5)', () => {
     fc.oneof({ weight: 10, arbitrary: fc.uint8Array({ maxLength: 40 }) }, { weight: 1, arbitrary: fc.constantFrom('FIN' as const, 'RESET' as const) })
   )
 
-  it('never throws, and writes at most its header, 4 bytes a round and one confirmation', () => {
-    const longest = naiveFrame(LISTED[3] ?? '').length
+  it('never throws, and writes at most its header, 4 bytes a round, one list and one confirmation', () => {
+    const longest = naiveFrame(LISTED[3] ?? '').length + (naiveList(LISTED)?.length ?? 0)
     fc.assert(fc.property(fc.oneof(anything, pieces, inputs), (chunks) => {
       const { out } = runInputs(listener(), chunks)
       expect(out.length / 2).toBeLessThanOrEqual(HEADER_BYTES + LIMITS.maxRounds * REFUSAL_BYTES + longest)

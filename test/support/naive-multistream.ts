@@ -61,13 +61,23 @@ export function naiveParse (bytes: readonly number[], maxFrameLength: number): P
     : { type: 'message', name, rest: body.slice(length) }
 }
 
-/** The listener of S2.9 to S2.17 (without `ls`). */
-export function naiveListen (names: readonly string[], input: readonly number[], ending: Ending, maxFrameLength = 1024, maxRounds = 64): NaiveResult {
+/** The answer to `ls` of S2.14; undefined when it would be too long. */
+export function naiveList (names: readonly string[]): number[] | undefined {
+  const body = [...names.flatMap(naiveFrame), 0x0a]
+  const prefix = body.length < 128 ? [body.length] : [body.length % 128 + 128, Math.floor(body.length / 128)]
+  return body.length > 16_383 ? undefined : [...prefix, ...body]
+}
+
+/** The listener of S2.9 to S2.17. */
+export function naiveListen (
+  names: readonly string[], input: readonly number[], ending: Ending, maxFrameLength = 1024, maxRounds = 64, ls = true
+): NaiveResult {
   let bytes = input
+  let wasRefused = false
+  let mayList = ls
   const out: number[] = []
   for (let answers = -1; ; answers++) {
     const parsed = naiveParse(bytes, maxFrameLength)
-    const wasRefused = answers > 0
     if (parsed.type === 'incomplete') {
       return { outcome: interrupted(bytes, ending, wasRefused), out }
     }
@@ -89,8 +99,16 @@ export function naiveListen (names: readonly string[], input: readonly number[],
     if (answers >= maxRounds) {
       return { outcome: 'failed', out }
     }
+    if (isName(parsed.name, 'ls')) {
+      const list = mayList ? naiveList(names) : undefined
+      mayList = false
+      wasRefused = list === undefined
+      out.push(...list ?? naiveFrame('na'))
+      continue
+    }
     const protocol = names.find(name => isName(parsed.name, name))
     out.push(...naiveFrame(protocol ?? 'na'))
+    wasRefused = true
     if (protocol !== undefined) {
       return { outcome: 'ok', protocol, rest: bytes, out }
     }

@@ -70,7 +70,7 @@ export async function swarmNode<const Parts extends Behaviours> (stack: Stack, i
 export async function stopNodes (): Promise<void> {
   const nodes = [...running]
   running.clear()
-  await Promise.all(nodes.map((node) => node.stop()))
+  await Promise.all(nodes.map(async (node) => { await node.stop() }))
 }
 
 /** Connects `from` to `to`; the connection is that of `from`. */

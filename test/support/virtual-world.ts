@@ -49,6 +49,9 @@ export function componentsOf (peerId: PeerId): SwarmComponents {
 /** Turns of the event loop without news after which a world is at rest. */
 const QUIET_TURNS = 4
 
+/** More turns than this at one instant mean that something never comes to rest. */
+const MAX_TURNS = 10_000
+
 /** What all nodes of one test share: the time, and what is under way between them. */
 export class VirtualWorld {
   readonly clock = new VirtualClock()
@@ -94,7 +97,10 @@ export class VirtualWorld {
 
   /** Lets promises, microtasks and deliveries run until nothing moves at this instant. */
   async settle (): Promise<void> {
-    for (let quiet = 0; quiet < QUIET_TURNS; quiet++) {
+    for (let quiet = 0, turns = 0; quiet < QUIET_TURNS; quiet++, turns++) {
+      if (turns > MAX_TURNS) {
+        throw new RangeError(`The world did not come to rest in ${MAX_TURNS} turns`)
+      }
       await new Promise((resolve) => { setImmediate(resolve) })
       if (this.#deliverDue() || this.#isActive) {
         quiet = 0
@@ -320,7 +326,7 @@ export class VirtualConnection implements PooledConnection, StreamSink {
     const { world } = this.#node
     const [local, remote] = fakeStreams(deliver => { world.post(deliver) })
     const port = new StreamAdapter(local, NOBODY)
-    port.watch()
+    port.accept(protocol)
     this.far?.arrived(remote)
     const greeting = Uint8Array.from(['/multistream/1.0.0', protocol].flatMap(name => [name.length + 1, ...new TextEncoder().encode(name), 0x0a]))
     let answered = 0

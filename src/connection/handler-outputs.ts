@@ -1,0 +1,72 @@
+import { PENDING } from '../core/poll.ts'
+import { hopOf } from '../handler/route.ts'
+import type { HandlerOutput } from '../handler/connection-handler.ts'
+import type { OutboundStreams } from './outbound-streams.ts'
+import type { Outlet } from './outlet.ts'
+import type { ProtocolSets } from './protocol-sets.ts'
+import type { RootHandler } from './root-handler.ts'
+
+/**
+ * Takes in what the handler gives (step 3). One that always has something gets its share of a turn, and the rest of it in
+ * the next one (S5.2).
+ */
+export class HandlerOutputs<Stream, FromBehaviour, ToBehaviour> {
+  readonly #outlet: Outlet<Stream, ToBehaviour>
+  readonly #root: RootHandler<FromBehaviour, ToBehaviour>
+  readonly #sets: ProtocolSets<Stream, FromBehaviour, ToBehaviour>
+  readonly #outbound: OutboundStreams<Stream, FromBehaviour, ToBehaviour>
+  readonly #share: number
+  #taken = 0
+
+  /**
+   * @param share - most values in one turn
+   */
+  constructor (
+    outlet: Outlet<Stream, ToBehaviour>,
+    root: RootHandler<FromBehaviour, ToBehaviour>,
+    sets: ProtocolSets<Stream, FromBehaviour, ToBehaviour>,
+    outbound: OutboundStreams<Stream, FromBehaviour, ToBehaviour>,
+    share: number
+  ) {
+    this.#outlet = outlet
+    this.#root = root
+    this.#sets = sets
+    this.#outbound = outbound
+    this.#share = share
+  }
+
+  /** Takes one value, if the handler woke and has one. */
+  takeNext (): boolean {
+    if (!this.#root.isWoken || this.#taken >= this.#share) {
+      return false
+    }
+    const output = this.#root.poll(this.#outlet.now)
+    if (output === PENDING) {
+      return false
+    }
+    this.#taken++
+    this.#take(output)
+    return true
+  }
+
+  /** The next turn has a share of its own. */
+  endTurn (): void {
+    this.#taken = 0
+  }
+
+  #take (output: HandlerOutput<ToBehaviour, unknown, unknown>): void {
+    switch (output.type) {
+      case 'notify-behaviour':
+        this.#outlet.outputs.push({ type: 'handler-event', event: output.event })
+        return
+      case 'outbound-stream-request':
+        this.#outbound.request(output)
+        return
+      case 'cancel-outbound-request':
+        this.#outbound.cancel(output)
+        return
+      case 'report-remote-protocols':
+        this.#sets.reportOfHandler(hopOf(output) ?? this.#root, output)
+    }
+  }
+}

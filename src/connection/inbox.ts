@@ -1,0 +1,51 @@
+import { BoundedQueue } from '../core/bounded-queue.ts'
+
+/** What waits for step 1. */
+export type Command<FromBehaviour> = { readonly type: 'event', readonly event: FromBehaviour } | { readonly type: 'close' }
+
+/** Behaviour events and the wish to close, in the order in which they came (S7.12). */
+export class Inbox<FromBehaviour> {
+  /** Bounded by the two methods that fill it. */
+  readonly #commands: BoundedQueue<Command<FromBehaviour>> = new BoundedQueue(Infinity)
+  readonly #maxEvents: number
+  #events = 0
+  #isCloseAsked = false
+
+  constructor (maxEvents: number) {
+    this.#maxEvents = maxEvents
+  }
+
+  /** Queues an event; false, and not kept, when there are too many. */
+  push (event: FromBehaviour): boolean {
+    if (this.#events >= this.#maxEvents) {
+      return false
+    }
+    this.#events++
+    return this.#commands.push({ type: 'event', event })
+  }
+
+  /** Queues the wish to close; a second one says nothing new. */
+  close (): void {
+    if (!this.#isCloseAsked) {
+      this.#isCloseAsked = true
+      this.#commands.push({ type: 'close' })
+    }
+  }
+
+  /** Takes the oldest out. */
+  shift (): Command<FromBehaviour> | undefined {
+    const command = this.#commands.shift()
+    if (command?.type === 'event') {
+      this.#events--
+    }
+    return command
+  }
+
+  /** Takes out the events that nobody will get (S6.9), oldest first. */
+  takeEvents (): readonly FromBehaviour[] {
+    const events = [...this.#commands].flatMap(command => command.type === 'event' ? [command.event] : [])
+    this.#commands.clear()
+    this.#events = 0
+    return Object.freeze(events)
+  }
+}

@@ -1,0 +1,81 @@
+import { InvalidStateError } from '../errors.ts'
+import type { Waker } from '../core/poll.ts'
+
+/**
+ * ```
+ *  resting ──poll──▶ in a turn, polling ◀──value, poll──▶ in a turn
+ *     ▲                     │
+ *     └───────PENDING───────┘
+ * ```
+ * When a connection is polled, and asking for it: once per turn at most, and not at all in a turn, as its loop comes by
+ * everything before it ends. Only what a command leaves behind while a poll is running may lie behind the loop already.
+ */
+export class Turn implements Waker {
+  readonly #owner: Waker
+  #isPolling = false
+  #isRunning = false
+  #isAsked = false
+  /** Somebody wants another turn after this one. */
+  #isContinued = false
+  #isOver = false
+
+  /**
+   * @param owner - is asked for a poll
+   */
+  constructor (owner: Waker) {
+    this.#owner = owner
+  }
+
+  /** A poll begins, and with it a turn, unless one is running. */
+  enter (): void {
+    this.refuse()
+    this.#isPolling = true
+    this.#isRunning = true
+  }
+
+  /** The poll has its answer. */
+  leave (): void {
+    this.#isPolling = false
+  }
+
+  /** The answer is PENDING, so the turn is over, and another one is asked for if there is reason to. */
+  end (): void {
+    this.#isRunning = false
+    this.#isAsked = false
+    if (this.#isContinued) {
+      this.#isContinued = false
+      this.wake()
+    }
+  }
+
+  /** Asks for a turn after this one. */
+  continueLater (): void {
+    this.#isContinued = true
+  }
+
+  /** @throws InvalidStateError inside a poll: what calls in from there is a mistake of the driver (S1.3) */
+  refuse (): void {
+    if (this.#isPolling) {
+      throw new InvalidStateError('Cannot call this from inside a poll of the connection: queue it until the drain is over')
+    }
+  }
+
+  /** Asks for a turn, unless one is running or asked for. */
+  wake (): void {
+    if (!this.#isRunning && !this.#isAsked && !this.#isOver) {
+      this.#isAsked = true
+      this.#owner.wake()
+    }
+  }
+
+  /** Asks for a turn for a command, which may come from inside a poll. */
+  wakeForCommand (): void {
+    this.#isContinued ||= this.#isPolling
+    this.wake()
+  }
+
+  /** The connection has closed: nothing asks for a turn any more. */
+  close (): void {
+    this.#isOver = true
+  }
+}

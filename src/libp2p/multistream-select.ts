@@ -1,0 +1,95 @@
+import { DialerNegotiation } from '../negotiation/dialer-negotiation.ts'
+import { ListenerNegotiation } from '../negotiation/listener-negotiation.ts'
+import { DEFAULT_LIMITS } from '../negotiation/outcome.ts'
+import { negotiateDuplex } from './duplex-negotiation.ts'
+import { indexOf } from './named-protocols.ts'
+import { negotiateStream } from './stream-negotiation.ts'
+import type { AbortOptions, MessageStream } from '@libp2p/interface'
+import type { Uint8ArrayList } from 'uint8arraylist'
+import type { Direction } from '../core/ids.ts'
+import type { NegotiationLimits } from '../negotiation/outcome.ts'
+import type { ByteDuplex, NegotiatedDuplex } from './duplex-negotiation.ts'
+import type { Negotiation } from './stream-negotiation.ts'
+
+/**
+ * Options of {@link select} and {@link handle}; never written to. Those of `@libp2p/multistream-select` that would change
+ * what goes over the wire, or that have no effect there either, are accepted without effect.
+ */
+export interface MultistreamSelectInit extends AbortOptions {
+  /**
+   * Bounds of the negotiation.
+   *
+   * @default DEFAULT_LIMITS with 8 frames a turn
+   */
+  readonly limits?: NegotiationLimits | undefined
+  /** Without effect. */
+  readonly negotiateFully?: boolean | undefined
+  /** Without effect: no more than one frame is buffered, see `limits`. */
+  readonly maxBufferSize?: number | undefined
+  /** Without effect: see `limits`. */
+  readonly maxDataLength?: number | undefined
+  /** Without effect: a prefix has one or two bytes. */
+  readonly maxLengthLength?: number | undefined
+  /** Without effect. */
+  lengthEncoder? (value: number): Uint8ArrayList | Uint8Array
+  /** Without effect. */
+  lengthDecoder? (data: Uint8ArrayList): number
+}
+
+const LIMITS: NegotiationLimits = Object.freeze({ ...DEFAULT_LIMITS, maxFramesPerTurn: 8 })
+
+/**
+ * Proposes protocols on a stream until the other side agrees on one: `select` of `@libp2p/multistream-select`, by our rules.
+ *
+ * @param stream - a stream or connection of js-libp2p; bytes that come behind the negotiation stay in it
+ * @param protocols - what to propose, in order; copied
+ * @param options - a signal that ends it, and bounds
+ * @returns the agreed name. Rejects with a {@link MultistreamSelectError}, and then the stream was reset; or with a
+ * `TypeError` or `RangeError` for a list or an option that is not valid (S2.18), and then nothing was done to the stream
+ */
+export function select (stream: MessageStream, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<string>
+/**
+ * The same on a duplex of the `it-pipe` kind.
+ *
+ * @returns the agreed name, and the duplex to use from then on
+ */
+export function select (stream: ByteDuplex, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<NegotiatedDuplex>
+export function select (
+  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], { limits = LIMITS, signal }: MultistreamSelectInit = {}
+): Promise<string | NegotiatedDuplex> {
+  return negotiate(stream, 'outbound', () => new DialerNegotiation(typeof protocols === 'string' ? [protocols] : protocols, limits), signal)
+}
+
+/**
+ * Answers proposals on a stream until one is among `protocols`: `handle` of `@libp2p/multistream-select`, by our rules.
+ *
+ * @param stream - a stream or connection of js-libp2p; bytes that come behind the negotiation stay in it
+ * @param protocols - what is accepted. Names that are not valid are left out. A frozen list is indexed once: give the same
+ * one for every stream, and its length does not matter
+ * @param options - a signal that ends it, and bounds
+ * @returns the agreed name. Rejects with a {@link MultistreamSelectError}, and then the stream was reset; or with a
+ * `RangeError` for an option that is not valid, and then nothing was done to the stream
+ */
+export function handle (stream: MessageStream, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<string>
+/**
+ * The same on a duplex of the `it-pipe` kind.
+ *
+ * @returns the agreed name, and the duplex to use from then on
+ */
+export function handle (stream: ByteDuplex, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<NegotiatedDuplex>
+export function handle (
+  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], { limits = LIMITS, signal }: MultistreamSelectInit = {}
+): Promise<string | NegotiatedDuplex> {
+  return negotiate(stream, 'inbound', () => new ListenerNegotiation(indexOf(protocols), limits), signal)
+}
+
+function negotiate (
+  stream: MessageStream | ByteDuplex, direction: Direction, make: () => Negotiation, signal: AbortSignal | undefined
+): Promise<string | NegotiatedDuplex> {
+  try {
+    return 'sink' in stream ? negotiateDuplex(stream, direction, make(), signal) : negotiateStream(stream, make(), signal)
+  } catch (error) {
+    // Not an async function, as that would take two turns of the promises more to hand on a promise.
+    return Promise.reject(error)
+  }
+}

@@ -1,0 +1,101 @@
+import { StreamAdapter } from './stream-adapter.ts'
+import type { Stream } from '@libp2p/interface'
+import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
+import type { Connection } from '../connection/connection.ts'
+import type { StreamOpening } from '../connection/muxer-port.ts'
+import type { ConnectionTurns } from './connection-turns.ts'
+import type { Scheduler } from './scheduler.ts'
+import type { StreamSink } from './stream-adapter.ts'
+
+/** What happens to the streams of one connection, as inputs of its machine. The hot path: outside a drain no closure is made. */
+export class StreamInputs implements StreamSink {
+  readonly #machine: Connection<NegotiatedStream>
+  readonly #turns: ConnectionTurns
+  readonly #scheduler: Scheduler
+
+  constructor (machine: Connection<NegotiatedStream>, turns: ConnectionTurns, scheduler: Scheduler) {
+    this.#machine = machine
+    this.#turns = turns
+    this.#scheduler = scheduler
+  }
+
+  /** The peer opened a stream. */
+  arrived (stream: Stream): void {
+    this.#arrived(new StreamAdapter(stream, this))
+  }
+
+  /** The muxer opened a stream that was asked for. */
+  opened (opening: StreamOpening, stream: Stream): void {
+    this.#opened(opening, new StreamAdapter(stream, this))
+  }
+
+  /** See {@link StreamSink}. */
+  get isBusy (): boolean {
+    return this.#turns.isBusy
+  }
+
+  /** See {@link StreamSink}. */
+  whenIdle (task: () => void): void {
+    this.#turns.whenIdle(task)
+  }
+
+  /** See {@link StreamSink}. */
+  streamData (port: StreamAdapter, bytes: Uint8Array): void {
+    this.#turns.begin()
+    this.#machine.handleStreamData(port, bytes)
+    this.#turns.end()
+  }
+
+  /** See {@link StreamSink}. */
+  streamEnded (port: StreamAdapter): void {
+    this.#turns.begin()
+    this.#machine.handleStreamEnd(port)
+    this.#turns.end()
+  }
+
+  /** See {@link StreamSink}. */
+  streamClosed (port: StreamAdapter): void {
+    this.#turns.begin()
+    this.#machine.handleStreamClosed(port)
+    this.#turns.end()
+  }
+
+  /** See {@link StreamSink}. */
+  streamReset (port: StreamAdapter, error: Error): void {
+    this.#turns.begin()
+    this.#machine.handleStreamReset(port, error)
+    this.#turns.end()
+  }
+
+  /** See {@link StreamSink}. */
+  streamClosing (port: StreamAdapter): void {
+    this.#turns.begin()
+    this.#machine.handleStreamClosing(port, this.#scheduler.now())
+    this.#turns.end()
+  }
+
+  /** See {@link StreamSink}. */
+  ignoreForKeepAlive (port: StreamAdapter): void {
+    this.#turns.command(() => { this.#machine.ignoreForKeepAlive(port) })
+  }
+
+  #arrived (port: StreamAdapter): void {
+    if (this.isBusy) {
+      this.whenIdle(() => { this.#arrived(port) })
+      return
+    }
+    this.#turns.begin()
+    this.#machine.handleInboundStream(port, this.#scheduler.now())
+    this.#turns.end()
+  }
+
+  #opened (opening: StreamOpening, port: StreamAdapter): void {
+    if (this.isBusy) {
+      this.whenIdle(() => { this.#opened(opening, port) })
+      return
+    }
+    this.#turns.begin()
+    this.#machine.handleOutboundStream(opening, port)
+    this.#turns.end()
+  }
+}

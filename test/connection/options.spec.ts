@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { Connection } from '../../src/connection/index.ts'
+import { RecordingHandler, ScriptedConnection, ScriptedMuxer } from '../../src/testing/index.ts'
+import type { ConnectionInit } from '../../src/connection/index.ts'
+
+function connect (init: ConnectionInit): Connection<unknown> {
+  return new Connection({ id: 'c', peer: 'p', direction: 'outbound', handler: new RecordingHandler(), muxer: new ScriptedMuxer(), wake: () => {} }, init, 0)
+}
+
+describe('Connection: options', () => {
+  it.each<[string, unknown, typeof TypeError | typeof RangeError]>([
+    ['maxFrameLength', 19, RangeError],
+    ['maxFrameLength', 16_384, RangeError],
+    ['maxNegotiationRounds', 0, RangeError],
+    ['idleTimeoutMs', NaN, RangeError],
+    ['idleTimeoutMs', -1, RangeError],
+    ['closeTimeoutMs', '5000', TypeError],
+    ['maxNegotiatingInboundStreams', 1.5, RangeError],
+    ['maxNegotiatingInboundStreams', Infinity, RangeError],
+    ['maxNegotiatingOutboundStreams', 0, RangeError],
+    ['maxHandlerEventsPerTurn', 0, RangeError],
+    ['ls', true, TypeError],
+    ['unknown', 1, TypeError]
+  ])('%s may not be %j (S9.2)', (name, value, kind) => {
+    expect(() => connect({ [name]: value })).toThrow(kind)
+    expect(() => connect({ [name]: value })).toThrow(name)
+  })
+
+  it('undefined stands for the default, and the caller’s object is only read (S9.2)', () => {
+    const init = Object.freeze({ idleTimeoutMs: undefined, maxFrameLength: 16_383 })
+    const test = new ScriptedConnection(new RecordingHandler(), { init })
+    expect(test.connection.status).toMatchObject({ activity: 'idle', until: 10_000 })
+    expect(init).toEqual({ idleTimeoutMs: undefined, maxFrameLength: 16_383 })
+  })
+
+  it('a connection says who it is', () => {
+    expect(connect({})).toMatchObject({ id: 'c', peer: 'p', direction: 'outbound' })
+  })
+})

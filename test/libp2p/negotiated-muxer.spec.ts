@@ -1,0 +1,120 @@
+import '../support/polyfill.ts'
+import { serviceCapabilities } from '@libp2p/interface'
+import { describe, expect, it } from 'vitest'
+import { muxerOf, negotiated } from '../../src/libp2p/negotiated-muxer.ts'
+import { FakeMuxer } from '../support/fake-muxer.ts'
+import type { Connection, Stream, StreamMuxerFactory } from '@libp2p/interface'
+import type { MuxerOwner, NegotiatedMuxer } from '../../src/libp2p/negotiated-muxer.ts'
+
+function wrapped () {
+  const inner = new FakeMuxer()
+  const factory: StreamMuxerFactory = { protocol: inner.protocol, createStreamMuxer: () => inner }
+  negotiated(() => factory)({}).createStreamMuxer(undefined as never)
+  return { inner, muxer: muxerOf({ streams: inner.streams } as Connection)! }
+}
+
+/** An owner that writes down what it is given. */
+function ownerOf (muxer: NegotiatedMuxer) {
+  const told: unknown[] = []
+  const stream = { name: 'negotiated' } as unknown as Stream
+  const owner: MuxerOwner = {
+    inboundStream: (inbound) => { told.push(['inboundStream', inbound]) },
+    openHostStream: async (options) => { told.push(['openHostStream', options]); return stream },
+    passedThrough: (passed) => { told.push(['passedThrough', passed]) },
+    closeMuxer: async (options) => { told.push(['closeMuxer', options]) },
+    abortMuxer: (error) => { told.push(['abortMuxer', error.message]) }
+  }
+  muxer.owner = owner
+  return { told, stream }
+}
+
+describe('negotiated', () => {
+  it('changes nothing about the factory but its muxers: members with private state and life cycles work', () => {
+    class Factory {
+      readonly protocol = '/fake/1.0.0'
+      readonly [serviceCapabilities] = ['@libp2p/stream-multiplexing']
+      #starts = 0
+      get [Symbol.toStringTag] () { return `factory started ${this.#starts} times` }
+      start () { this.#starts++ }
+      createStreamMuxer () { return new FakeMuxer() }
+    }
+    const components = { some: 'components' }
+    let given: unknown
+    const factory = negotiated((all: typeof components) => { given = all; return new Factory() })(components) as StreamMuxerFactory & {
+      readonly [serviceCapabilities]: string[]
+      readonly [Symbol.toStringTag]: string
+      start (): void
+    }
+    factory.start()
+    expect(given).toBe(components)
+    expect(factory.protocol).toBe('/fake/1.0.0')
+    expect(factory[serviceCapabilities]).toEqual(['@libp2p/stream-multiplexing'])
+    expect(factory[Symbol.toStringTag]).toBe('factory started 1 times')
+    expect(factory.createStreamMuxer(undefined as never)).not.toBeInstanceOf(FakeMuxer)
+  })
+
+  it('finds the muxer of a connection by its streams, and none for a muxer that was not wrapped', () => {
+    const { inner, muxer } = wrapped()
+    expect(muxerOf({ streams: inner.streams } as Connection)).toBe(muxer)
+    expect(muxerOf({ streams: new FakeMuxer().streams } as Connection)).toBe(undefined)
+  })
+})
+
+describe('a wrapped muxer that no swarm took over', () => {
+  it('does what the bare one does', async () => {
+    const { inner, muxer } = wrapped()
+    expect([muxer.protocol, muxer.status, muxer.streams]).toEqual([inner.protocol, 'open', inner.streams])
+    expect(muxer.streams).toBe(inner.streams)
+    const stream = await muxer.createStream({ protocol: '/a' })
+    expect(inner.streams).toContain(stream)
+    await muxer.close({})
+    muxer.abort(new Error('enough'))
+    expect(inner.asked).toEqual([['createStream', { protocol: '/a' }], ['close', {}], ['abort', 'enough']])
+    expect(muxer.status).toBe('closed')
+  })
+
+  it('listens to the inner muxer when somebody listens to it, once, and passes streams on untouched', () => {
+    const { inner, muxer } = wrapped()
+    expect(inner.listenerCount('stream')).toBe(0)
+    const seen: Stream[] = []
+    muxer.addEventListener('stream', ({ detail }) => { seen.push(detail) })
+    muxer.addEventListener('stream', () => {})
+    expect(inner.listenerCount('stream')).toBe(1)
+    const streams = [inner.open(), inner.open('/a')]
+    expect(seen).toEqual(streams)
+    expect(Object.hasOwn(streams[0]!, 'close')).toBe(false)
+  })
+})
+
+describe('a wrapped muxer with an owner', () => {
+  it('gives it streams without a name, and passes on those that bear one', () => {
+    const { inner, muxer } = wrapped()
+    const seen: Stream[] = []
+    muxer.addEventListener('stream', ({ detail }) => { seen.push(detail) })
+    const { told } = ownerOf(muxer)
+    const [nameless, named] = [inner.open(), inner.open('/a')]
+    expect(told).toEqual([['inboundStream', nameless]])
+    expect(seen).toEqual([named])
+    muxer.emit(nameless)
+    expect(seen).toEqual([named, nameless])
+  })
+
+  it('has it open streams for one name, and opens those for several as they are', async () => {
+    const { inner, muxer } = wrapped()
+    const { told, stream } = ownerOf(muxer)
+    expect(await muxer.createStream({ protocol: '/a' })).toBe(stream)
+    const bare = await muxer.createStream()
+    expect(inner.streams).toEqual([bare])
+    expect(told).toEqual([['openHostStream', { protocol: '/a' }], ['passedThrough', bare]])
+  })
+
+  it('has it close and abort', async () => {
+    const { inner, muxer } = wrapped()
+    const { told } = ownerOf(muxer)
+    const options = { signal: AbortSignal.abort() }
+    await muxer.close(options)
+    muxer.abort(new Error('enough'))
+    expect(told).toEqual([['closeMuxer', options], ['abortMuxer', 'enough']])
+    expect(inner.asked).toEqual([])
+  })
+})

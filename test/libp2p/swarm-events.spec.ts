@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest'
+import { SwarmEventStreams } from '../../src/libp2p/swarm-events.ts'
+import type { KeyedEvent } from '../../src/behaviour/inference.ts'
+
+const event = (behaviour: string, value: number): KeyedEvent<string, number> => ({ behaviour, peer: undefined as never, connection: undefined, event: value })
+const END = { done: true, value: undefined }
+
+function streams (capacity = 3) {
+  const all = new SwarmEventStreams<KeyedEvent<string, number>>(capacity)
+  return { all, push: (behaviour: string, value: number) => { all.push(event(behaviour, value)) } }
+}
+
+const valuesOf = async (iterator: AsyncIterator<KeyedEvent<string, number>>, count: number) => {
+  const values: unknown[] = []
+  while (values.length < count) {
+    const { value } = await iterator.next() as IteratorYieldResult<KeyedEvent<string, number>>
+    values.push(value.event)
+  }
+  return values
+}
+
+describe('an iterator over events (S8.1)', () => {
+  it('begins with its call, and gives each event in order to each iterator', async () => {
+    const { all, push } = streams()
+    push('a', 0)
+    const [left, right] = [all.open({}), all.open({})]
+    push('a', 1)
+    push('b', 2)
+    expect(await valuesOf(left, 2)).toEqual([1, 2])
+    expect(await valuesOf(right, 2)).toEqual([1, 2])
+  })
+
+  it('gives the next event to those who wait, in the order in which they asked', async () => {
+    const { all, push } = streams()
+    const iterator = all.open({})
+    const waiting = [iterator.next(), iterator.next()]
+    push('a', 1)
+    push('a', 2)
+    push('a', 3)
+    expect((await Promise.all([...waiting, iterator.next()])).map(({ value }) => value?.event)).toEqual([1, 2, 3])
+  })
+
+  it.each([
+    { filter: 'a', values: [1, 3] },
+    { filter: ['b', 'c'], values: [2, 4] }
+  ])('lets only events of $filter through', async ({ filter, values }) => {
+    const { all, push } = streams()
+    const iterator = all.open({ behaviour: filter })
+    push('a', 1)
+    push('b', 2)
+    push('a', 3)
+    push('c', 4)
+    expect(await valuesOf(iterator, 2)).toEqual(values)
+  })
+
+  it('throws OverflowError once, after its buffer, when it falls behind; others go on', async () => {
+    const { all, push } = streams(2)
+    const slow = all.open({})
+    const other = all.open({ behaviour: 'b' })
+    push('a', 1)
+    push('a', 2)
+    push('a', 3)
+    push('b', 4)
+    expect(await valuesOf(slow, 2)).toEqual([1, 2])
+    await expect(slow.next()).rejects.toMatchObject({ name: 'OverflowError', message: expect.stringContaining('eventBufferSize is 2') as string })
+    expect(await slow.next()).toEqual(END)
+    expect(await valuesOf(other, 1)).toEqual([4])
+  })
+
+  it('ends with break, and lets go of everything', async () => {
+    const { all, push } = streams()
+    const seen: number[] = []
+    const reading = (async () => {
+      for await (const { event: value } of all.open({})) {
+        seen.push(value)
+        break
+      }
+    })()
+    push('a', 1)
+    await reading
+    push('a', 2)
+    expect(seen).toEqual([1])
+  })
+
+  it('ends with its signal, at once and for good, and leaves no listener', async () => {
+    const { all, push } = streams()
+    const abort = new AbortController()
+    const iterator = all.open({ signal: abort.signal })
+    const waiting = iterator.next()
+    abort.abort()
+    expect(await waiting).toEqual(END)
+    push('a', 1)
+    expect(await iterator.next()).toEqual(END)
+
+    const buffered = all.open({ signal: AbortSignal.abort() })
+    push('a', 2)
+    expect(await buffered.next()).toEqual(END)
+  })
+
+  it('drops what it has buffered when its signal aborts', async () => {
+    const { all, push } = streams()
+    const abort = new AbortController()
+    const iterator = all.open({ signal: abort.signal })
+    push('a', 1)
+    abort.abort()
+    expect(await iterator.next()).toEqual(END)
+  })
+
+  it('ends with Symbol.asyncDispose', async () => {
+    const { all, push } = streams()
+    const iterator = all.open({})
+    await iterator[Symbol.asyncDispose]()
+    push('a', 1)
+    expect(await iterator.next()).toEqual(END)
+    expect(await iterator.return?.()).toEqual(END)
+  })
+
+  it('gives what it has buffered when the swarm stops, then ends', async () => {
+    const { all, push } = streams()
+    const iterator = all.open({})
+    push('a', 1)
+    all.close()
+    push('a', 2)
+    expect(await valuesOf(iterator, 1)).toEqual([1])
+    expect(await iterator.next()).toEqual(END)
+  })
+
+  it('leaves no listener on a signal that outlives it', async () => {
+    const { all } = streams()
+    const { signal } = new AbortController()
+    let listeners = 0
+    const add = signal.addEventListener.bind(signal)
+    const remove = signal.removeEventListener.bind(signal)
+    signal.addEventListener = (...args: Parameters<typeof add>) => { listeners++; add(...args) }
+    signal.removeEventListener = (...args: Parameters<typeof remove>) => { listeners--; remove(...args) }
+    const iterator = all.open({ signal })
+    expect(listeners).toBe(1)
+    await iterator.return?.()
+    expect(listeners).toBe(0)
+  })
+})
