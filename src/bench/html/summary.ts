@@ -20,11 +20,11 @@ export function countVerdicts (report: Report): Array<readonly [CellVerdict, num
 export function headline (report: Report): string {
   const { results } = report
   const found = countVerdicts(report).filter(([verdict, count]) => count > 0 && verdict !== 'not compared' && verdict !== 'no change')
-  const compared = results.some((result) => 'baseline' in result)
+  const isCompared = results.some((result) => 'baseline' in result)
   if (found.length > 0) {
     return found.map(([verdict, count]) => `${count} ${verdict}`).join(', ')
   }
-  return compared ? 'No change' : `${counted(results.length, 'cell')} measured`
+  return isCompared ? 'No change' : `${counted(results.length, 'cell')} measured`
 }
 
 /** Verdict counts, claims, controls. */
@@ -53,8 +53,8 @@ export function environmentList ({ environment, options }: Report): Markup {
 }
 
 function tiles (report: Report): Markup {
-  const counts = countVerdicts(report).filter(([verdict, count]) => count > 0 || verdict === 'regressed' || verdict === 'improved')
   const isCompared = report.results.some((result) => 'baseline' in result)
+  const counts = countVerdicts(report).filter(([verdict, count]) => count > 0 || (isCompared && ['regressed', 'improved'].includes(verdict)))
   return markup`<ul class="tiles">${counts.map(([verdict, count]) => markup`
       <li class="${verdictClass(verdict)}${count === 0 ? ' nobody' : ''}"><b>${count}</b>
       <span><span aria-hidden="true">${VERDICT_MARKS[verdict]}</span> ${verdict === 'not compared' && !isCompared ? 'measured' : verdict}</span></li>`)}</ul>
