@@ -62,7 +62,7 @@ function panel (cell: Measured, { length, label, id }: Layout): Markup {
   const scaleX = scaleLinear().domain([0, length]).range([RUN.left, RUN.right])
   const placed = placesOf(cell, scaleX, scaleY)
   const ticks = [least, mid, most].filter((tick, at) => at === 1 || Math.abs(scaleY(tick) - scaleY(mid)) > 13)
-  return markup`<figure><figcaption>${label}${notes.length === 0 ? undefined : markup` <span class="flag">${notes.join(' · ')}</span>`}</figcaption>
+  return markup`<figure><figcaption>${label}${notes.length === 0 ? undefined : markup`<span class="flag">${notes.join(' · ')}</span>`}</figcaption>
     ${drawing({
       id, title: `Samples of ${label}`, description: describe(cell), width: SIZE.width, height: SIZE.height,
       body: markup`<path class="zero" d="M${RUN.left} ${px(scaleY(mid))}H${SIZE.width}"/>

@@ -79,7 +79,7 @@ thead th{color:var(--soft);border-bottom:1px solid var(--rule);vertical-align:bo
 .cells tbody tr:hover{background:var(--faint)}
 .cells thead th{position:sticky;top:0;background:var(--page);z-index:1}
 .cells .error{white-space:normal;min-width:16rem;color:var(--failed)}
-.cells .words:last-child{white-space:normal;min-width:8rem}
+.cells .words:last-child{color:var(--soft);font-size:.8rem}
 th button{font:inherit;color:inherit;background:none;border:0;padding:0;margin:0;cursor:pointer;white-space:nowrap}
 th button:disabled{cursor:auto;color:inherit}
 th button:enabled:hover{color:var(--ink)}
@@ -135,7 +135,7 @@ g[class^=mark-] path{stroke:var(--hue);stroke-width:1.6}g[class^=mark-] .shape{f
 .dots{stroke:var(--ink);stroke-width:3;stroke-linecap:round;opacity:.62}.dots.faint{opacity:.3}.dots.beyond{stroke:var(--regressed);opacity:1;stroke-width:4}
 .violin{fill:var(--s0);stroke:none;opacity:.22}.interval{stroke:var(--s0);stroke-width:4;stroke-linecap:round}.figure-line{stroke:var(--s0);stroke-width:2}
 .trend{stroke:var(--ink);stroke-width:2;stroke-linejoin:round}
-.panels figcaption{font-weight:500;font-size:.84rem;padding-bottom:.1rem}.flag{color:var(--unsure);font-weight:400}
+.panels figcaption{font-weight:500;font-size:.84rem;padding-bottom:.1rem}.flag{display:block;color:var(--unsure);font-size:.78rem;font-weight:400;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
 `
 
 const NARROW_AND_PRINT = `
