@@ -143,6 +143,6 @@ const NARROW_AND_PRINT = `
 @media (max-width:30rem){h2{margin-top:2.5rem}.tiles{grid-template-columns:1fr 1fr}.tiles b{font-size:2rem}}
 @media (prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}
 @media print{@page{margin:14mm}:root{--page:#fff}body{font-size:9pt}.scroll{overflow:visible!important;max-height:none!important}nav,.skip,.choice,details.data{display:none}
-svg,.share,.tiles{print-color-adjust:exact;-webkit-print-color-adjust:exact}figure,tr{break-inside:avoid}h2,h3{break-after:avoid}thead th{position:static!important}table{font-size:7pt}svg{min-width:0!important}
+svg,.share,.tiles{print-color-adjust:exact;-webkit-print-color-adjust:exact}figure,tr{break-inside:avoid}h2,h3{break-after:avoid}thead th{position:static!important}table{font-size:7pt}th,td{padding:.2rem .25rem}.cells .words:last-child{white-space:normal}.grid.lines{grid-template-columns:1fr 1fr}.cells .spark{display:none}th button::after{content:none!important}svg{min-width:0!important}
 details.group::details-content{content-visibility:visible;height:auto;display:block}}
 `
