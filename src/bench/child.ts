@@ -13,13 +13,16 @@ export interface Assignment {
   readonly timeoutMs: number
 }
 
+const WORKER = new URL('./worker.js', import.meta.url)
+
 const timer: Timer = (delayMs, act) => {
   const timeout = setTimeout(act, delayMs)
   return () => { clearTimeout(timeout) }
 }
 
 process.on('message', (assignment: Assignment) => {
-  void measureApart(assignment.task, assignment.timeoutMs, timer).then(outcome => process.send?.(outcome))
+  const { task, timeoutMs } = assignment
+  void measureApart(WORKER, task, { timeoutMs, timer }).then(outcome => process.send?.(outcome))
 })
 // Ctrl-C reaches the whole group; the parent says when to stop.
 process.on('SIGINT', () => {})

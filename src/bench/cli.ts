@@ -35,8 +35,8 @@ function nodeHost (): Host {
       return () => { process.off('SIGINT', act) }
     },
     versionOf,
-    describe: describeFile,
-    startLane: forkLane
+    describe: async file => describeFile(new URL('./worker.js', import.meta.url), file),
+    startLane: (seed, options) => forkLane(new URL('./child.js', import.meta.url), seed, options)
   }
 }
 

@@ -1,6 +1,6 @@
 /** Reasons to look at a cell twice. None of them changes a figure or drops a sample. */
 
-import { ascending, mean, median, percentileOfSorted, rankCorrelation, variance } from './statistics.ts'
+import { ascending, at, mean, median, percentileOfSorted, rankCorrelation, variance } from './statistics.ts'
 import type { RoundRecord } from './session.ts'
 import type { MeasuredOutcome } from './task.ts'
 import type { Numbers } from './statistics.ts'
@@ -36,7 +36,7 @@ export function notesOf (rounds: readonly RoundRecord[], mid: number, floor: num
     share('not-steady', outcomes.filter(({ isSteady }) => !isSteady).length, outcomes.length),
     median(outcomes.map(({ switches }) => switches)) > MAX_SWITCHES ? 'switches' : '',
     isDrifting(rounds) ? 'drift' : '',
-    samples.length >= ENOUGH_SAMPLES && isBimodal(samples.map(Math.log)) ? 'bimodal' : '',
+    samples.length >= ENOUGH_SAMPLES && isBimodal(rounds) ? 'bimodal' : '',
     ...outlierNotes(samples)
   ].filter(note => note !== '')
 }
@@ -53,16 +53,23 @@ function isDrifting (rounds: readonly RoundRecord[]): boolean {
   return rounds.length >= ENOUGH_ROUNDS && Math.abs(rankCorrelation(orders, rounds.map(({ outcome }) => median(outcome.samples)))) > DRIFT
 }
 
-/** Sarle's coefficient: a uniform distribution has 5/9, two peaks have more. */
-function isBimodal (values: Numbers): boolean {
-  const centre = mean(values)
-  const moment = (power: number): number => mean(Float64Array.from(values, value => (value - centre) ** power))
-  const second = moment(2)
-  if (second === 0) {
-    return false
-  }
-  const skewness = moment(3) / second ** 1.5
-  return (skewness ** 2 + 1) / (moment(4) / second ** 2) > 5 / 9
+/** A gap is one when it parts at least so many of the samples from the others, */
+const LEAST_SIDE = 0.2
+/** is wider than this, as a change of cost, */
+const LEAST_GAP = Math.log(1.05)
+/** and wider than this part of the whole range. */
+const LEAST_SHARE = 1 / 3
+
+/** Whether one wide gap parts the samples. What processes differ by is taken out before. */
+function isBimodal (rounds: readonly RoundRecord[]): boolean {
+  const sorted = ascending(rounds.flatMap(({ seed, outcome }) => {
+    const centre = mean(rounds.filter(round => round.seed === seed).map(round => mean(round.outcome.samples.map(Math.log))))
+    return outcome.samples.map(sample => Math.log(sample) - centre)
+  }))
+  const range = at(sorted, sorted.length - 1) - at(sorted, 0)
+  const side = Math.ceil(LEAST_SIDE * sorted.length)
+  return sorted.slice(side, sorted.length - side + 1)
+    .some((value, index) => value - at(sorted, side + index - 1) > Math.max(LEAST_GAP, LEAST_SHARE * range))
 }
 
 /** Interquartile ranges outside of the quartiles, as Tukey drew his fences. */

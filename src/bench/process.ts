@@ -28,14 +28,16 @@ export interface ForkOptions {
  * tables moves figures by half.
  *
  * A process that dies fails the cell it was measuring; another one takes over with the next.
+ *
+ * @param entry - the module of the process, which answers each task with its outcome
  */
-export function forkLane (seed: number, { nodeFlags, cellTimeoutMs }: ForkOptions): Lane {
+export function forkLane (entry: URL, seed: number, { nodeFlags, cellTimeoutMs }: ForkOptions): Lane {
   const execArgv = [`--hash-seed=${seed}`, ...nodeFlags]
   let child: ChildProcess | undefined
   let isEnded = false
   return {
     async measure (task) {
-      child ??= fork(fileURLToPath(new URL('./child.js', import.meta.url)), [], {
+      child ??= fork(fileURLToPath(entry), [], {
         execArgv, serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc']
       })
       const current = child
