@@ -1,4 +1,4 @@
-import type { FailedStage, Params } from './report.ts'
+import type { FailedStage } from './report.ts'
 
 /** One cell in one round, as it is sent to the isolate that measures it. */
 export interface Task {
@@ -86,10 +86,4 @@ export interface Failure {
 export function failureOf (stage: Failure['stage'], error: unknown): FailedOutcome {
   const { name, message } = error instanceof Error ? error : new Error(String(error))
   return { type: 'failed', error: { stage, name, message } }
-}
-
-/** The name of a cell with the values of its axes. */
-export interface Named {
-  readonly id: string
-  readonly params: Params
 }

@@ -58,7 +58,9 @@ const full = reportOf([
     { kind: 'bytes', where: { behaviours: 1 }, band: [0, 0], value: 713, low: 713, high: 713, state: 'broken' }
   ],
   controls: {
-    fixed: { low: 1, mid: 1, high: 1 }, twin: { ...comparison, ratio: 1.001, low: 0.99, high: 1.012 }, fixedChange: { ...comparison, ratio: 1.03, low: 1.02, high: 1.04 }
+    fixed: { low: 1, mid: 1, high: 1 },
+    twin: { ...comparison, ratio: 1.001, low: 0.99, high: 1.012 },
+    fixedChange: { ...comparison, ratio: 1.03, low: 1.02, high: 1.04 }
   }
 })
 
