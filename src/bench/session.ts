@@ -81,6 +81,9 @@ export class Session {
   /** Runs all of it. Cells that were not reached before an interruption are marked aborted, as is the one that was running. */
   async run (): Promise<CellRecord[]> {
     for (const [index, seed] of this.#options.seeds.entries()) {
+      if (this.#isInterrupted) {
+        break
+      }
       const lane = this.#start(seed)
       this.#lane = lane
       for (let round = 1; round <= this.#options.rounds; round++) {
