@@ -54,13 +54,13 @@ describe('figureOf', () => {
 
   it.each([3, 5])('covers the truth in about 95 of 100 cases with %d processes', (count) => {
     const random = seededRandom(4)
-    const runs = 150
+    const runs = 60
     let covered = 0
     for (let run = 0; run < runs; run++) {
       const { low, high } = figureOf(processes(count, random), random)
       covered += low <= 100 && 100 <= high ? 1 : 0
     }
     // Less than three standard deviations of such a count below 95 %.
-    expect(covered / runs).toBeGreaterThan(0.9)
+    expect(covered / runs).toBeGreaterThan(0.86)
   }, 60_000)
 })
