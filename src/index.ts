@@ -16,7 +16,8 @@ export type { ConnectionOrigin, Swarm, SwarmConnection, SwarmEvents } from './li
 export type { SwarmInit, SwarmLimits } from './libp2p/swarm-options.ts'
 export type { EventsIterator, EventsOptions } from './libp2p/swarm-events.ts'
 export type { ProtocolSupport, SwarmProtocols } from './libp2p/protocol-changes.ts'
-export type { ChangeCallback, PeerProtocolsChange, ProtocolFilter, Subscription } from './libp2p/change-subscribers.ts'
+export type { ChangeCallback, PeerProtocolsChange, ProtocolFilter } from './libp2p/change-subscribers.ts'
+export type { Subscription } from './subscriptions/subscription.ts'
 export type { ConnectionInit } from './connection/connection-config.ts'
 export type { HandlerError } from './swarm/swarm-event.ts'
 

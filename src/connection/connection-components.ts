@@ -14,6 +14,7 @@ export interface HostProtocols {
 /** One side of the protocol sets, as of now. */
 export interface ReadonlyProtocols {
   readonly size: number
+  /** Whether `protocol` is in the set now. */
   has (protocol: string): boolean
   /** A frozen copy, in the order in which the names were added. */
   toArray (): readonly string[]

@@ -12,8 +12,8 @@ interface Entry {
 /** Names of the host's services that it opens by itself: if they counted, no connection would ever be idle (HOST.md 13). */
 const HOUSEKEEPING = /^\/[^/]+\/(?:id|id\/push|ping)\/1\.0\.0$/
 
-/** Whether streams of this host protocol hold the connection open (S6.3). */
-export function isCountedHostProtocol (protocol: string): boolean {
+/** Whether streams of this protocol hold the connection open when the host has them, and requests for them always (S6.3). */
+export function isCountedProtocol (protocol: string): boolean {
   return !HOUSEKEEPING.test(protocol)
 }
 
@@ -22,9 +22,25 @@ export class CountedStreams<Stream> {
   readonly #entries: Map<StreamPort<Stream>, Entry> = new Map()
   readonly #closeTimeoutMs: number
   #counted = 0
+  #hasHeld = false
 
   constructor (closeTimeoutMs: number) {
     this.#closeTimeoutMs = closeTimeoutMs
+  }
+
+  /**
+   * Whether anything that holds the connection open was there since the last call. What does not, such as a negotiation
+   * that came to nothing or a ping, must not begin the idle time anew.
+   */
+  takeHeld (): boolean {
+    const hasHeld = this.#hasHeld || this.#counted > 0
+    this.#hasHeld = false
+    return hasHeld
+  }
+
+  /** A request for a stream that will be counted. */
+  held (): void {
+    this.#hasHeld = true
   }
 
   /** Streams that hold the connection open. */
@@ -54,28 +70,36 @@ export class CountedStreams<Stream> {
     }
   }
 
-  /** This side closed the stream: it is no longer counted, and the peer has a limited time to end its side. Returns when that ends. */
+  /**
+   * This side closed the stream: the peer has a limited time to end its own. The host's `close` ends one direction only, so
+   * the stream counts until then. Returns when that time ends.
+   */
   closing (port: StreamPort<Stream>, now: Instant): Instant {
     const entry = this.#entries.get(port)
     if (entry === undefined || entry.resetAt !== NEVER) {
       return NEVER
     }
-    this.ignore(port)
     entry.resetAt = addDuration(now, this.#closeTimeoutMs)
     return entry.resetAt
   }
 
   /** Both directions are closed, or the stream was reset; false if it was not here. */
   remove (port: StreamPort<Stream>): boolean {
+    this.#hasHeld ||= this.#entries.get(port)?.isCounted === true
     this.ignore(port)
     return this.#entries.delete(port)
   }
 
-  /** Takes out the streams whose peer did not end them in time. */
+  /** Takes out the streams whose peer did not end them in time, but for those that wait for an answer of the peer. */
   expire (now: Instant): Array<StreamPort<Stream>> {
     const expired: Array<StreamPort<Stream>> = []
-    for (const [port, { resetAt }] of this.#entries) {
-      if (resetAt <= now) {
+    for (const [port, entry] of this.#entries) {
+      if (entry.resetAt > now) {
+        continue
+      }
+      if (port.isRead === true) {
+        entry.resetAt = NEVER
+      } else {
         expired.push(port)
       }
     }

@@ -10,7 +10,7 @@ import type { Inbox } from './inbox.ts'
 import type { MuxerPort } from './muxer-port.ts'
 import type { Outlet } from './outlet.ts'
 import type { RootHandler } from './root-handler.ts'
-import type { ConnectionStatus } from './shutdown.ts'
+import type { Activity, ConnectionStatus } from './shutdown.ts'
 
 /** What begins and ends with a connection. */
 export interface LifecycleParts<Stream, FromBehaviour, ToBehaviour> {
@@ -26,6 +26,8 @@ export interface LifecycleParts<Stream, FromBehaviour, ToBehaviour> {
 export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
   readonly #parts: LifecycleParts<Stream, FromBehaviour, ToBehaviour>
   #status: ConnectionStatus = BUSY
+  /** The idle time that a negotiation interrupted; it goes on unless something comes of that. */
+  #interrupted: Activity | undefined
   #closing: Closing<Stream, FromBehaviour, ToBehaviour> | undefined
   #undelivered: readonly FromBehaviour[] = []
 
@@ -97,14 +99,17 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
     if (this.#status.phase !== 'open') {
       return false
     }
-    const next = nextActivity(this.#status, isKept || streams.isBusy, outlet.now, config.idleTimeoutMs)
+    const isHeld = streams.counted.takeHeld() || isKept
+    const before = isHeld ? BUSY : this.#interrupted ?? this.#status
+    const next = nextActivity(before, isKept || streams.isBusy, outlet.now, config.idleTimeoutMs)
     if (next === 'close') {
       this.begin('keep-alive-timeout', undefined)
       return true
     }
-    if (next !== this.#status && next.activity === 'idle') {
+    if (next !== before && next.activity === 'idle') {
       outlet.reports.push({ type: 'connection-idle', until: next.until })
     }
+    this.#interrupted = next.activity === 'busy' && before.activity === 'idle' ? before : undefined
     this.#status = next
     return false
   }

@@ -5,6 +5,8 @@
 export interface StreamPort<Stream> {
   /** What a handler is given: the host's own stream object, opaque to the connection. */
   readonly stream: Stream
+  /** Whether somebody reads the stream now: then it is not given up although this side has closed it. Absent: nobody does. */
+  readonly isRead?: boolean
   /** From now on bytes are asked for: `handleStreamData` and `handleStreamEnd` follow. Called once, when a slot is free. */
   start (): void
   /**

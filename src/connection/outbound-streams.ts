@@ -2,6 +2,7 @@ import { BoundedQueue } from '../core/bounded-queue.ts'
 import { addDuration, earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { hopOf, withRoute } from '../handler/route.ts'
+import { isCountedProtocol } from './counted-streams.ts'
 import { DialerNegotiation } from '../negotiation/dialer-negotiation.ts'
 import { NegotiatingStreams } from './negotiating-streams.ts'
 import { asError } from './outlet.ts'
@@ -225,6 +226,9 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
       this.#tell(requester, 'limit', failure, new RangeError(`there may be ${limit} waiting requests (maxQueuedOutboundRequests)`))
       this.#desk.outlet.limitReached('maxQueuedOutboundRequests', limit)
       return
+    }
+    if (protocols.some(isCountedProtocol)) {
+      this.#desk.counted.held()
     }
     this.#owner.deadlineAdded(request.deadline)
   }

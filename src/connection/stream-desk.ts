@@ -1,5 +1,5 @@
 import { HandlerFault } from '../handler/handler-fault.ts'
-import { isCountedHostProtocol } from './counted-streams.ts'
+import { isCountedProtocol } from './counted-streams.ts'
 import { asError } from './outlet.ts'
 import type { Poll } from '../core/poll.ts'
 import type { FullyNegotiatedInbound, FullyNegotiatedOutbound } from '../handler/connection-handler.ts'
@@ -63,7 +63,7 @@ export class StreamDesk<Stream, FromBehaviour, ToBehaviour> {
   /** Leaves a stream on one of the host's protocols to the host; what is told is told after its left-over bytes. */
   giveToHost (stream: NegotiatingStream<Stream, unknown, Ticket>, protocol: string, rest: Uint8Array | undefined): void {
     if (!stream.hasEnded) {
-      this.counted.add(stream.port, isCountedHostProtocol(protocol))
+      this.counted.add(stream.port, isCountedProtocol(protocol))
     }
     this.unread(stream, rest)
   }

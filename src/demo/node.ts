@@ -146,10 +146,10 @@ export class DemoNode {
     await behaviours.greeting.greet(peer, `${this.name} was here`)
 
     this.#offered.add(EXTRA)
-    this.#tell('offers', `${EXTRA}`)
+    this.#tell('offers', EXTRA)
     await delay(EXTRA_MS)
     this.#offered.delete(EXTRA)
-    this.#tell('offers no more', `${EXTRA}`)
+    this.#tell('offers no more', EXTRA)
 
     await otherOffered
   }

@@ -5,5 +5,6 @@ import type { Poll, PollContext } from '../core/poll.ts'
  * throw resets the stream and is reported with kind `apply`. The deadline of the negotiation covers the upgrade too.
  */
 export interface StreamUpgrade<Output> {
+  /** Asked when the stream was agreed, and again whenever it woke, until it gives a value or throws. */
   poll (cx: PollContext): Poll<Output>
 }

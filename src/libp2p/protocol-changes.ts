@@ -5,7 +5,8 @@ import { Wait } from './wait.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { CallOptions } from '../behaviours/call-options.ts'
 import type { ConnectionId } from '../core/ids.ts'
-import type { ChangeCallback, PeerProtocolsChange, ProtocolFilter, Subscription } from './change-subscribers.ts'
+import type { ChangeCallback, PeerProtocolsChange, ProtocolFilter } from './change-subscribers.ts'
+import type { Subscription } from '../subscriptions/subscription.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** A connection on which a peer speaks a protocol. */

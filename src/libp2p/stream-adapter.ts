@@ -122,6 +122,11 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
   }
 
   /** See {@link StreamPort}. */
+  get isRead (): boolean {
+    return this.stream.listenerCount('message') > 0
+  }
+
+  /** See {@link StreamPort}. */
   unread (bytes: Uint8Array): void {
     const { stream } = this
     if (stream.readStatus === 'readable' && stream.listenerCount('message') > 0) {
@@ -197,7 +202,7 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
   #tellClosing (): void {
     if (this.#sink.isBusy) {
       this.#sink.whenIdle(() => { this.#tellClosing() })
-    } else if (this.#phase === 'accepted' && !this.#isOfHost && this.stream.listenerCount('message') === 0) {
+    } else if (this.#phase === 'accepted' && !this.#isOfHost && !this.isRead) {
       this.#sink.streamClosing(this)
     }
   }

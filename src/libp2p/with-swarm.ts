@@ -10,6 +10,7 @@ type HostComponents = Parameters<ServiceFactoryMap<{ any: unknown }>['any']>[0]
 
 /** Options of a node; its services may ask for `swarm` among their components, and keep their types. */
 export type WithSwarmOptions<Services extends ServiceMap, Parts extends Behaviours> = Omit<Libp2pOptions<Services>, 'services'> & {
+  /** As for `createLibp2p`; each factory may also ask for `swarm`. */
   services?: { [Key in keyof Services]: (components: HostComponents & Services & { swarm: Swarm<Parts> }) => Services[Key] } | undefined
 }
 

@@ -13,7 +13,9 @@ import type { StreamLink, VirtualPortEvents, VirtualStream } from './virtual-str
 
 /** What the two ends are, and over what kind of link they speak. */
 export interface ConnectionPairInit {
+  /** The handler of the end that opened the connection. */
   readonly dialer: AnyHandler
+  /** The handler of the other end. */
   readonly listener: AnyHandler
   /** Options of both connections. Default: those of a connection. */
   readonly init?: ConnectionInit | undefined
@@ -41,7 +43,7 @@ export class ConnectionPair {
   readonly listener: PairEnd
   readonly #latencyMs: number
   /** What is under way, in the order of arrival: equal latency keeps it sorted. */
-  readonly #deliveries: Array<{ readonly at: Instant, readonly deliver: () => void }> = []
+  readonly #deliveries: Array<{ readonly at: Instant, deliver (): void }> = []
 
   constructor ({ dialer, listener, init = {}, latencyMs = 0, chunkSizes = [Infinity] }: ConnectionPairInit) {
     this.#latencyMs = latencyMs
@@ -153,6 +155,7 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
         this.reports.push(report)
       }
       this.#inputs.shift()?.()
+      // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- whatever was called in between may have woken it
     } while (this.#isWoken || this.#inputs.length > 0)
     this.#isDraining = false
     return true

@@ -109,9 +109,13 @@ export class VirtualStream {
 
 /** What the connection of one end is told of its stream. */
 export interface VirtualPortEvents {
+  /** Bytes came while the stream is negotiated. */
   data (port: VirtualPort, bytes: Uint8Array): void
+  /** The other end has sent its last byte. */
   ended (port: VirtualPort): void
+  /** The stream was reset, by either end. */
   reset (port: VirtualPort, error: Error): void
+  /** Both directions have ended. */
   closed (port: VirtualPort): void
 }
 

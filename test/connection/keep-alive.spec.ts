@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { encodeOpening } from '../../src/negotiation/message.ts'
+import { ProtocolList } from '../../src/protocols/index.ts'
 import { RecordingHandler, ScriptedConnection } from '../../src/testing/index.ts'
 import { closeStream, inbound, outbound, outputsOf, reportsOf } from '../support/scripted.ts'
 import { wire } from '../support/wire.ts'
@@ -185,7 +187,7 @@ describe('Connection: keep-alive', () => {
       test.connection.handleStreamClosing(stream, test.clock.now)
       test.drive()
     }
-    expect([...test.connection.streams]).toEqual([])
+    expect([...test.connection.streams]).toEqual([stuck, closed])
     test.advance(300)
     test.connection.handleStreamClosing(stuck, test.clock.now)
     closeStream(test, closed)
@@ -194,6 +196,17 @@ describe('Connection: keep-alive', () => {
     test.advance(1)
     expect(stuck.resets).toMatchObject([{ name: 'ConnectionClosedError' }])
     expect(closed.resets).toEqual([])
+    expect([...test.connection.streams]).toEqual([])
+    expect(test.connection.pollTimeout()).toBe(Infinity)
+  })
+
+  it('that was closed here and is read by then waits for the answer of the peer, however long that takes', () => {
+    const { test } = setup({ idleTimeoutMs: Infinity, streamCloseTimeoutMs: 500 })
+    const asking = Object.assign(inbound(test), { isRead: true })
+    test.connection.handleStreamClosing(asking, test.clock.now)
+    test.advance(100_000)
+    expect(asking.resets).toEqual([])
+    expect([...test.connection.streams]).toEqual([asking])
     expect(test.connection.pollTimeout()).toBe(Infinity)
   })
 
@@ -240,6 +253,57 @@ class Model {
     }
   }
 }
+
+describe('Connection: what does not hold it', () => {
+  const PING = '/ipfs/ping/1.0.0'
+
+  it.each([
+    { what: 'a refused negotiation', protocol: '/nope', end: true },
+    { what: 'a stream of the host that it opens by itself', protocol: PING, end: false }
+  ])('does not begin the idle time anew: $what (HOST 13)', ({ protocol, end }) => {
+    const hostProtocols = { list: new ProtocolList([PING]), offers: () => false }
+    const test = new ScriptedConnection(new RecordingHandler(), { init: { idleTimeoutMs: 100 }, hostProtocols })
+    test.advance(60)
+    const stream = test.offer()
+    test.feed(stream, encodeOpening(protocol))
+    expect(stream.protocol).toBe(end ? undefined : protocol)
+    if (end) {
+      test.connection.handleStreamReset(stream)
+      test.drive()
+    }
+    test.advance(39)
+    expect(test.connection.status).toMatchObject({ phase: 'open', activity: 'idle', until: 100 })
+    test.advance(1)
+    expect(test.connection.status).toMatchObject({ phase: 'closing', reason: 'keep-alive-timeout' })
+    expect(test.reports.filter(({ type }) => type === 'connection-idle')).toHaveLength(1)
+  })
+
+  it('waits for a negotiation that is under way when the idle time ends', () => {
+    const test = new ScriptedConnection(new RecordingHandler(['/a']), { init: { idleTimeoutMs: 100 } })
+    test.advance(60)
+    const stream = test.offer()
+    test.advance(100)
+    expect(test.connection.status).toMatchObject({ phase: 'open', activity: 'busy' })
+    test.feed(stream, encodeOpening('/a'))
+    test.advance(1000)
+    expect(test.connection.status).toMatchObject({ phase: 'open', activity: 'busy' })
+    test.connection.handleStreamClosed(stream)
+    test.drive()
+    expect(test.connection.status).toMatchObject({ phase: 'open', activity: 'idle', until: test.clock.now + 100 })
+  })
+
+  it('begins the idle time anew after a counted stream, also one that came and went in one drain', () => {
+    const handler = new RecordingHandler(['/a'])
+    const test = new ScriptedConnection(handler, { init: { idleTimeoutMs: 100 } })
+    test.advance(60)
+    const stream = test.offer()
+    test.connection.handleStreamData(stream, encodeOpening('/a'))
+    test.connection.poll(test.clock.now)
+    test.connection.handleStreamClosed(stream)
+    test.drive()
+    expect(test.connection.status).toMatchObject({ activity: 'idle', until: 160 })
+  })
+})
 
 describe('Connection: keep-alive against a model', () => {
   it('equals a reference model of S6.4 over random activity (S10.13)', () => {

@@ -12,7 +12,7 @@ const TIMEOUT_MS = 60_000
 async function failure (...args: string[]): Promise<{ code: number, stdout: string, stderr: string }> {
   return await run(process.execPath, [MAIN, ...args]).then(
     () => { throw new Error('it should have failed') },
-    (error: { code: number, stdout: string, stderr: string }) => error
+    (error: unknown) => error as { code: number, stdout: string, stderr: string }
   )
 }
 

@@ -6,6 +6,7 @@
 import * as stock from '@libp2p/multistream-select'
 import * as ours from 'libp2p-behaviours/negotiation'
 import { describe, expect, it } from 'vitest'
+import { fakeStreams } from '../support/fake-stream.ts'
 import { observe } from '../support/observed-negotiation.ts'
 import { hex } from '../support/wire.ts'
 import type { Stream } from '@libp2p/interface'
@@ -151,5 +152,37 @@ describe('S2.32: a stream whose negotiation failed is reset, where that package 
     const seen = await observeBoth(role, ['/a'], script)
     expect(seen.stock).toMatchObject({ result, status: 'open' })
     expect(seen.ours).toEqual({ ...seen.stock, status: 'aborted' })
+  })
+})
+
+describe('S2.39: a signal', () => {
+  const reason = new Error('enough')
+  const aborted = { signal: AbortSignal.abort(reason) }
+
+  it('that is aborted lets no byte out', async () => {
+    const seen = {
+      stock: await observe(async stream => stock.select(stream, '/a', aborted), ''),
+      ours: await observe(async stream => ours.select(stream, '/a', aborted), '')
+    }
+    expect([seen.stock.sent, seen.ours.sent]).toEqual([hex('HDR A'), ''])
+    expect([seen.stock.status, seen.ours.status]).toEqual(['open', 'aborted'])
+  })
+
+  it('gives an error whose name tells what it is, with the reason behind it', async () => {
+    const [stream] = fakeStreams(queueMicrotask)
+    await expect(stock.handle(stream, '/a', aborted)).rejects.toBe(reason)
+    await expect(ours.handle(stream, '/a', aborted)).rejects.toMatchObject({ name: 'AbortError', cause: { cause: reason } })
+  })
+})
+
+describe('S2.1: the wire format', () => {
+  it('is no option', async () => {
+    const options = { lengthEncoder: () => Uint8Array.of(7), maxLengthLength: 1 }
+    const sent = {
+      stock: await observe(async stream => stock.select(stream, '/a', { ...options }), ''),
+      ours: await observe(async stream => ours.select(stream, '/a', { ...options }), 'HDR A')
+    }
+    expect(sent.stock.sent).not.toBe(hex('HDR A'))
+    expect(sent.ours).toMatchObject({ result: '/a', sent: hex('HDR A') })
   })
 })

@@ -66,6 +66,14 @@ const published: Record<string, Names> = {
       'TruncatedReport'
     ]
   },
+  './subscriptions': {
+    values: ['CompositeSubscription', 'EventHub', 'FilteredHub', 'SubscriptionBase', 'subscription'],
+    types: ['Child', 'CompositeSubscriptionInit', 'EventCallback', 'Filter', 'Key', 'SetThresholds', 'Subscription', 'SubscriptionHolder', 'Topic', 'Unsubscribable']
+  },
+  './concurrency': {
+    values: ['CoalescingExecutor', 'andAllComplete', 'andAllSucceed', 'gather', 'inlineExecutor', 'whenAllComplete', 'whenAllSucceed'],
+    types: ['CoalescingExecutorComponents', 'CoalescingExecutorInit', 'Executor', 'Gathered', 'Outcomes', 'Task', 'WhenAllOptions']
+  },
   './ping': {
     values: ['ping'],
     types: ['CallOptions', 'Ping', 'PingEvent', 'PingInit', 'SignalOptions']

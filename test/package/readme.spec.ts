@@ -20,6 +20,8 @@ const PRINTS = [
   /^\[ \{ type: 'handler-event', event: 1 \} \]$/m,
   /added \[ '\/files\/1\.0\.0' \] removed \[\][^]*\[[^\]]*'\/files\/1\.0\.0'[^\]]*\] false/,
   /^connection-idle\nclosed$/m,
+  /^\[ '\/chat\/1\.0\.0', '\/chat\/1\.0\.0' \]$/m,
+  /^\/chat\/1\.0\.0 hello\nok$/m,
   // A bench file says nothing by itself.
   /^$/
 ]
@@ -54,7 +56,7 @@ describe('the examples of the README', () => {
 
   it('compile', { timeout: TIMEOUT_MS }, async () => {
     const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
-    const output = await run(process.execPath, [compiler, '-p', SCRATCH], { cwd: ROOT }).then(({ stdout }) => stdout, (error: { stdout: string }) => error.stdout)
+    const output = await run(process.execPath, [compiler, '-p', SCRATCH], { cwd: ROOT }).then(({ stdout }) => stdout, (error: unknown) => (error as { stdout: string }).stdout)
     expect(output).toBe('')
   })
 
@@ -70,6 +72,6 @@ describe('the table of limits in the README', () => {
   const rows = new Map([...table.matchAll(/^\| `(\w+)` \| (.*?) \|/gm)].map(([, option = '', text = '']) => [option, text]))
 
   it.each(Object.entries(CONNECTION_OPTIONS))('has %s with its default', (option, spec) => {
-    expect(rows.get(option)).toContain(spec.initial.toLocaleString('en').replaceAll(',', spec.initial < 10_000 ? '' : ' '))
+    expect(rows.get(option)).toContain(spec.initial.toLocaleString('en').replaceAll(',', Number(spec.initial) < 10_000 ? '' : ' '))
   })
 })

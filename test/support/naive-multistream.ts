@@ -19,10 +19,11 @@ type Parsed =
   | { readonly type: 'incomplete' | 'invalid' | 'too-long' }
 
 const HEADER_NAME = '/multistream/1.0.0'
+const ENCODER = new TextEncoder()
 
 /** `name` as a frame, by the definition of S2.1. */
 export function naiveFrame (name: string): number[] {
-  const body = [...new TextEncoder().encode(name), 0x0a]
+  const body = [...ENCODER.encode(name), 0x0a]
   const prefix = body.length < 128 ? [body.length] : [body.length % 128 + 128, Math.floor(body.length / 128)]
   return [...prefix, ...body]
 }
@@ -63,7 +64,7 @@ export function naiveParse (bytes: readonly number[], maxFrameLength: number): P
 
 /** The answer to `ls` of S2.14; undefined when it would be too long. */
 export function naiveList (names: readonly string[]): number[] | undefined {
-  const body = [...names.flatMap(naiveFrame), 0x0a]
+  const body = [...[...new Set(names)].flatMap(naiveFrame), 0x0a]
   const prefix = body.length < 128 ? [body.length] : [body.length % 128 + 128, Math.floor(body.length / 128)]
   return body.length > 16_383 ? undefined : [...prefix, ...body]
 }
@@ -155,5 +156,6 @@ function interrupted (partial: readonly number[], ending: Ending, wasRefused: bo
 }
 
 function isName (bytes: readonly number[], name: string): boolean {
-  return bytes.join() === new TextEncoder().encode(name).join()
+  const expected = ENCODER.encode(name)
+  return bytes.length === expected.length && bytes.every((byte, index) => byte === expected[index])
 }
