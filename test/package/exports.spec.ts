@@ -96,6 +96,14 @@ const published: Record<string, Names> = {
       'recordingHandler', 'scriptedMuxer', 'seededRandom'
     ],
     types: ['ConnectionPairInit', 'NegotiationPairInit', 'RecordedEvent', 'ScriptedConnectionOptions']
+  },
+  './bench': {
+    values: ['main', 'matrix'],
+    types: [
+      'Axes', 'AxisValue', 'Band', 'BytesClaim', 'Cell', 'CellPart', 'Change', 'Claim', 'Claimed', 'Comparison', 'Controls',
+      'Environment', 'Failed', 'FailedStage', 'Matrix', 'MatrixInit', 'Measured', 'NumberAxis', 'Params', 'RatioClaim', 'Report',
+      'ReportOptions', 'Result', 'Round', 'SlopeClaim', 'Verdict', 'Work'
+    ]
   }
 }
 
