@@ -1,5 +1,7 @@
+import { FilteredHub } from '../subscriptions/filtered-hub.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { ConnectionId } from '../core/ids.ts'
+import type { Subscription } from '../subscriptions/subscription.ts'
 
 /** A protocol set of one connection changed (S8.6). Frozen, as are its arrays, which are disjoint and not both empty. */
 export interface PeerProtocolsChange {
@@ -24,138 +26,38 @@ export interface ProtocolFilter {
 /** Called with each change that passes the filter; what it throws is caught and reported. */
 export type ChangeCallback = (change: PeerProtocolsChange) => void
 
-/** A handle that ends a subscription. Also `Disposable`: `using` ends it with its scope. */
-export interface Subscription extends Disposable {
-  /** True once it has ended. */
-  readonly closed: boolean
-  /** Ends it; calling it again changes nothing. */
-  unsubscribe (): void
-}
-
 /**
- * Who wants to hear of protocol changes, found by protocol: a change costs what it concerns, and those whom it does not
- * concern cost nothing (S8.8).
+ * Who wants to hear of protocol changes, found by what they filter for: a change costs what it concerns, and those whom it
+ * does not concern cost nothing (S8.8).
  */
 export class ChangeSubscribers {
-  readonly #onError: (cause: unknown) => void
-  readonly #byProtocol = new Map<string, Set<Subscriber>>()
-  /** Those without a protocol in their filter. */
-  readonly #general = new Set<Subscriber>()
-  #made = 0
-  #size = 0
+  readonly #hub: FilteredHub<PeerProtocolsChange, 'side' | 'connection' | 'peer' | 'protocol'>
 
   /**
    * @param onError - told what a callback threw. Must not throw
    */
   constructor (onError: (cause: unknown) => void) {
-    this.#onError = onError
+    this.#hub = new FilteredHub(['side', 'connection', 'peer', 'protocol'], onError)
   }
 
   /** Subscriptions that have not ended. */
   get size (): number {
-    return this.#size
+    return this.#hub.size
   }
 
   /** Adds a subscriber; it hears of changes that are published after this call. */
-  add (filter: ProtocolFilter, callback: ChangeCallback): Subscription {
-    const subscriber = new Subscriber(this.#made++, filter, callback, () => { this.#remove(subscriber) })
-    for (const set of this.#setsOf(subscriber)) {
-      set.add(subscriber)
-    }
-    this.#size++
-    return subscriber
+  add ({ side, connection, peer, protocol }: ProtocolFilter, callback: ChangeCallback): Subscription {
+    const protocols = protocol === undefined ? undefined : new Set(typeof protocol === 'string' ? [protocol] : protocol)
+    return this.#hub.subscribe(
+      { side, connection, peer: peer?.toString(), protocol: protocols === undefined ? undefined : [...protocols] },
+      protocols === undefined ? callback : change => { callback(cutTo(protocols, change)) }
+    )
   }
 
   /** Tells those whom `change` concerns, in the order in which they subscribed, over a snapshot. */
   publish (change: PeerProtocolsChange): void {
-    for (const subscriber of this.#concernedBy(change)) {
-      if (!subscriber.closed) {
-        try {
-          subscriber.tell(change)
-        } catch (cause) {
-          this.#onError(cause)
-        }
-      }
-    }
-  }
-
-  #concernedBy ({ added, removed }: PeerProtocolsChange): Subscriber[] {
-    const concerned = new Set(this.#general)
-    if (this.#byProtocol.size > 0) {
-      for (const name of [...added, ...removed]) {
-        for (const subscriber of this.#byProtocol.get(name) ?? []) {
-          concerned.add(subscriber)
-        }
-      }
-    }
-    return [...concerned].sort((left, right) => left.order - right.order)
-  }
-
-  #remove (subscriber: Subscriber): void {
-    this.#size--
-    this.#general.delete(subscriber)
-    for (const name of subscriber.protocols ?? []) {
-      const set = this.#byProtocol.get(name)
-      set?.delete(subscriber)
-      if (set?.size === 0) {
-        this.#byProtocol.delete(name)
-      }
-    }
-  }
-
-  * #setsOf ({ protocols }: Subscriber): Generator<Set<Subscriber>, void, undefined> {
-    if (protocols === undefined) {
-      yield this.#general
-      return
-    }
-    for (const name of protocols) {
-      const set = this.#byProtocol.get(name) ?? new Set()
-      this.#byProtocol.set(name, set)
-      yield set
-    }
-  }
-}
-
-class Subscriber implements Subscription {
-  readonly order: number
-  readonly protocols: ReadonlySet<string> | undefined
-  readonly #filter: ProtocolFilter
-  readonly #callback: ChangeCallback
-  readonly #onEnd: () => void
-  #isClosed = false
-
-  constructor (order: number, filter: ProtocolFilter, callback: ChangeCallback, onEnd: () => void) {
-    const { protocol } = filter
-    this.order = order
-    this.protocols = protocol === undefined ? undefined : new Set(typeof protocol === 'string' ? [protocol] : protocol)
-    this.#filter = { ...filter }
-    this.#callback = callback
-    this.#onEnd = onEnd
-  }
-
-  get closed (): boolean {
-    return this.#isClosed
-  }
-
-  unsubscribe (): void {
-    if (!this.#isClosed) {
-      this.#isClosed = true
-      this.#onEnd()
-    }
-  }
-
-  [Symbol.dispose] (): void {
-    this.unsubscribe()
-  }
-
-  tell (change: PeerProtocolsChange): void {
-    const { side, peer, connection } = this.#filter
-    const isWanted = (side ?? change.side) === change.side
-      && (connection ?? change.connection) === change.connection
-      && peer?.equals(change.peer) !== false
-    if (isWanted) {
-      this.#callback(this.protocols === undefined ? change : cutTo(this.protocols, change))
-    }
+    const { side, connection, peer, added, removed } = change
+    this.#hub.publish({ side, connection, peer: peer.toString(), protocol: [...added, ...removed] }, change)
   }
 }
 

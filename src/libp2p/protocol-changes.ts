@@ -5,7 +5,8 @@ import { Wait } from './wait.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { CallOptions } from '../behaviours/call-options.ts'
 import type { ConnectionId } from '../core/ids.ts'
-import type { ChangeCallback, PeerProtocolsChange, ProtocolFilter, Subscription } from './change-subscribers.ts'
+import type { ChangeCallback, PeerProtocolsChange, ProtocolFilter } from './change-subscribers.ts'
+import type { Subscription } from '../subscriptions/subscription.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** A connection on which a peer speaks a protocol. */
@@ -24,7 +25,8 @@ export interface SwarmProtocols {
   subscribe (filter: ProtocolFilter, callback: ChangeCallback): Subscription
   /**
    * Resolves with the first connection on which `peer` speaks `protocol`, now or later. It does not dial, and it outlives
-   * reconnects. Rejects with `AbortError`, `TimeoutError`, or `InvalidStateError` when the node stops.
+   * reconnects. Rejects with `AbortError`, `TimeoutError`, or `InvalidStateError` when the node stops, and with `TypeError` for
+   * a protocol that is no string.
    */
   whenSupports (peer: PeerId, protocol: string, options?: CallOptions): Promise<ProtocolSupport>
   /** Whether `peer` speaks `protocol`; undefined when no open connection of it has a full report. */
@@ -93,6 +95,9 @@ export class ProtocolChanges implements SwarmProtocols {
 
   /** See {@link SwarmProtocols}. */
   async whenSupports (peer: PeerId, protocol: string, options?: CallOptions): Promise<ProtocolSupport> {
+    if (typeof protocol !== 'string') {
+      throw new TypeError(`Cannot wait until a peer supports a protocol: it must be a string, received ${typeof protocol}`)
+    }
     const action = `Cannot wait until ${peer.toString()} supports "${show(protocol)}"`
     const { scheduler } = this.#components
     const wait: Wait<ProtocolSupport> = new Wait({ scheduler, action }, options)

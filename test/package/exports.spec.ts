@@ -42,12 +42,17 @@ const published: Record<string, Names> = {
     ]
   },
   './connection': {
-    values: ['Connection'],
+    values: ['Connection', 'PENDING'],
     types: [
-      'CloseReason', 'ClosedOutput', 'ConnectionComponents', 'ConnectionConfig', 'ConnectionInit', 'ConnectionOutput',
-      'ConnectionReport', 'ConnectionStatus', 'HandlerErrorReport', 'HandlerEventOutput', 'HandlerNotifiedOutput', 'HandlerTask',
-      'HostProtocols', 'HostStreamFailed', 'HostStreamOpened', 'HostStreamOutput', 'HostStreamRequest', 'MuxerPort',
-      'ProtocolsReport', 'ReadonlyProtocols', 'ReportInterest', 'StreamOpening', 'StreamPort'
+      'AddressChanged', 'AnyHandler', 'CancelOutboundRequest', 'CloseReason', 'ClosedOutput', 'ConnectionComponents',
+      'ConnectionConfig', 'ConnectionEvent', 'ConnectionHandler', 'ConnectionId', 'ConnectionInit', 'ConnectionOutput',
+      'ConnectionReport', 'ConnectionStatus', 'DialUpgradeError', 'Direction', 'FullyNegotiatedInbound',
+      'FullyNegotiatedOutbound', 'HandlerErrorReport', 'HandlerEventOutput', 'HandlerNotifiedOutput', 'HandlerOutput',
+      'HandlerTask',
+      'HostProtocols', 'HostStreamFailed', 'HostStreamOpened', 'HostStreamOutput', 'HostStreamRequest',
+      'ListenUpgradeError', 'MuxerPort', 'NotifyBehaviour', 'OutboundStreamRequest', 'Poll', 'PollContext',
+      'ProtocolsChanged', 'ProtocolsReport', 'ReadonlyProtocols', 'ReportInterest', 'ReportRemoteProtocols',
+      'StreamOpening', 'StreamPort', 'StreamUpgrade'
     ]
   },
   './negotiation': {
@@ -71,6 +76,14 @@ const published: Record<string, Names> = {
       'TruncatedReport'
     ]
   },
+  './subscriptions': {
+    values: ['CompositeSubscription', 'EventHub', 'FilteredHub', 'SubscriptionBase', 'subscription'],
+    types: ['Child', 'CompositeSubscriptionInit', 'EventCallback', 'Filter', 'Key', 'SetThresholds', 'Subscription', 'SubscriptionHolder', 'Topic', 'Unsubscribable']
+  },
+  './concurrency': {
+    values: ['CoalescingExecutor', 'andAllComplete', 'andAllSucceed', 'gather', 'inlineExecutor', 'whenAllComplete', 'whenAllSucceed'],
+    types: ['CoalescingExecutorComponents', 'CoalescingExecutorInit', 'Executor', 'Gathered', 'Outcomes', 'Task', 'WhenAllOptions']
+  },
   './ping': {
     values: ['ping'],
     types: ['CallOptions', 'Ping', 'PingEvent', 'PingInit', 'SignalOptions']
@@ -86,9 +99,17 @@ const published: Record<string, Names> = {
     values: [
       'ConnectionPair', 'NegotiationPair', 'PairEnd', 'RecordingHandler', 'ScriptedConnection', 'ScriptedMuxer',
       'ScriptedStream', 'VirtualClock', 'VirtualStream', 'chunksOf', 'connectionPair', 'everySplit', 'randomSplits',
-      'seededRandom'
+      'recordingHandler', 'scriptedMuxer', 'seededRandom'
     ],
     types: ['ConnectionPairInit', 'NegotiationPairInit', 'RecordedEvent', 'ScriptedConnectionOptions']
+  },
+  './bench': {
+    values: ['main', 'matrix'],
+    types: [
+      'Axes', 'AxisValue', 'Band', 'BytesClaim', 'Cell', 'CellPart', 'Change', 'Claim', 'Claimed', 'Comparison', 'Controls',
+      'Environment', 'Failed', 'FailedStage', 'Matrix', 'MatrixInit', 'Measured', 'NumberAxis', 'Params', 'RatioClaim', 'Report',
+      'ReportOptions', 'Result', 'Round', 'SlopeClaim', 'Verdict', 'Work'
+    ]
   }
 }
 

@@ -395,6 +395,10 @@ export class VirtualConnection implements PooledConnection, StreamSink {
     this.#input(() => { this.machine.handleStreamReset(port, error) })
   }
 
+  tellClosingLater (port: StreamAdapter): void {
+    setImmediate(() => { port.tellClosing() })
+  }
+
   streamClosing (port: StreamAdapter): void {
     this.#input(() => { this.machine.handleStreamClosing(port, this.#node.world.clock.now) })
   }
@@ -464,6 +468,7 @@ const NOBODY: StreamSink = {
   streamEnded: () => {},
   streamClosed: () => {},
   streamReset: () => {},
+  tellClosingLater: () => {},
   streamClosing: () => {},
   ignoreForKeepAlive: () => {}
 }
