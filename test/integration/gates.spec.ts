@@ -4,7 +4,7 @@ import { plaintext } from '@libp2p/plaintext'
 import { yamux } from '@libp2p/yamux'
 import { createLibp2p } from 'libp2p'
 import { afterEach, describe, expect, it } from 'vitest'
-import { ConnectionDenied, composeBehaviours, negotiated, swarm, withSwarm } from 'libp2p-behaviours'
+import { ConnectionDenied, composeBehaviours, negotiated, swarm, toggle, withSwarm } from 'libp2p-behaviours'
 import { eventOf, until, within } from '../support/deadline.ts'
 import { ANY_STACK, STACKS, connect, connectionTo, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
 import type { ConnectionGater, Libp2p, MultiaddrConnection, PeerId } from '@libp2p/interface'
@@ -242,5 +242,40 @@ describe('the bare service, without our gater (S7.7)', () => {
     const [connection] = bare.services.swarm.connections
     await until('the protocols are known', () => connection!.remote.size > 0)
     await bare.stop()
+  })
+})
+
+describe('a connection whose muxer is not wrapped', () => {
+  it('is the host\'s alone: what was committed for it is taken back, and a dial of the swarm for it fails', async () => {
+    const guard = new Guard()
+    const options = withSwarm({
+      transports: [memory()], connectionEncrypters: [plaintext()], streamMuxers: [yamux()], services: { identify: identify() }
+    }, { behaviours: { guard } })
+    const gater = options.connectionGater!
+    const [alice, bob] = await Promise.all([createLibp2p({ ...options, connectionGater: gater, streamMuxers: [yamux()] }), stockNode(ANY_STACK)])
+    await expect(alice.services.swarm.dial(bob.getMultiaddrs())).rejects.toMatchObject({ name: 'DialFailureError', kind: 'transport' })
+    expect(guard.held.size).toBe(0)
+    expect(alice.getConnections()).toHaveLength(1)
+    await alice.stop()
+  })
+})
+
+describe('a toggle', () => {
+  it('lets its behaviour in on live connections when the asynchronous gate answers (S7.14)', async () => {
+    const guard = new Guard()
+    guard.refuses = async () => later(false)
+    const [alice, bob] = await Promise.all([swarmNode(ANY_STACK, { behaviours: { guard: toggle(guard, { enabled: false }) } }), stockNode(ANY_STACK)])
+    await connect(alice, bob)
+    expect(guard.seen).toEqual([])
+    alice.services.swarm.behaviours.guard.enable()
+    await until('the connection is the behaviour\'s as well', () => guard.connections.length === 1)
+    expect(guard.seen).toEqual(['checkEstablished outbound'])
+    guard.refuses = async () => later(true)
+    alice.services.swarm.behaviours.guard.disable()
+    await alice.services.swarm.disconnect(bob.peerId)
+    await connect(alice, bob)
+    const closed = eventOf<CustomEvent>(alice.services.swarm, 'connection:close')
+    alice.services.swarm.behaviours.guard.enable()
+    expect((await closed).detail).toMatchObject({ reason: 'aborted', cause: { name: 'ConnectionDenied', cause: { code: 42 } } })
   })
 })
