@@ -1,9 +1,9 @@
 import { PENDING, composeHandlers } from 'libp2p-behaviours'
+import { matrix } from 'libp2p-behaviours/bench'
 import { Connection } from 'libp2p-behaviours/connection'
 import { CloningTwin } from './cloning-twin.ts'
 import { SpinningHandler } from './spinning-handler.ts'
 import type { MuxerPort } from 'libp2p-behaviours/connection'
-import type { Bench, Matrix } from './matrix.ts'
 
 /**
  * What an iteration, one turn of a connection from its wake to PENDING, does:
@@ -16,12 +16,10 @@ import type { Bench, Matrix } from './matrix.ts'
  */
 const VARIANTS = ['idle', 'one-woke', 'clone', 'mark-sweep', 'one-added', 'all-changed'] as const
 
-interface Cell {
-  readonly behaviours: number
-  /** Names that each of them lists. */
-  readonly protocols: number
-  readonly variant: typeof VARIANTS[number]
-  readonly [axis: string]: string | number
+/** What is timed, and the proof that its work was done. */
+interface Bench {
+  run (iterations: number): number
+  verify (iterations: number, checksum: number): boolean
 }
 
 /** The sizes that libp2p/rust-libp2p measures: 10, 100 and 1000 names in all, and twice as many with 20 behaviours; and 200 behaviours. */
@@ -34,12 +32,22 @@ const SIZES = [
 ] as const
 
 /** One turn of a connection: see the variants. */
-export const connectionPoll: Matrix<Cell> = {
+export default matrix({
   name: 'connection-poll',
-  cells: SIZES.flatMap(([behaviours, protocols]) => VARIANTS.map(variant => ({ behaviours, protocols, variant }))),
-  iterations: 1000,
-  baseline: 'clone',
-  setup: ({ behaviours, protocols, variant }) => {
+  axes: {
+    behaviours: [1, 5, 10, 20, 200],
+    iterations: [1000],
+    /** Names that each behaviour lists. */
+    protocols: [1, 2, 5, 10, 20, 100, 200, 1000],
+    variant: VARIANTS
+  },
+  exclude: ({ behaviours, protocols }) => !SIZES.some(size => size[0] === behaviours && size[1] === protocols),
+  baseline: { variant: 'clone' },
+  claims: [
+    { where: { variant: 'idle' }, axis: 'protocols', slope: [-0.1, 0.1] },
+    { where: { variant: 'one-woke' }, axis: 'protocols', slope: [-0.1, 0.1] }
+  ],
+  setup: ({ behaviours, protocols, variant }): Bench => {
     const names = Array.from({ length: behaviours }, (_, owner) =>
       Array.from({ length: protocols }, (_, index) => `/bench/${owner}/${index}/1.0.0`))
     switch (variant) {
@@ -56,8 +64,10 @@ export const connectionPoll: Matrix<Cell> = {
       case 'all-changed':
         return turns(names.map(own => frozen(own, own.map(name => `${name}/changed`))), { spinning: behaviours, noticesPerTurn: 2 })
     }
-  }
-}
+  },
+  run: (bench, iterations) => bench.run(iterations),
+  verify: (bench, { iterations, checksum }) => bench.verify(iterations, checksum)
+})
 
 function frozen (...listings: ReadonlyArray<readonly string[]>): SpinningHandler {
   return new SpinningHandler(...listings.map(listing => Object.freeze([...listing])))

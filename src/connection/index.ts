@@ -8,10 +8,18 @@ export { Connection } from './connection.ts'
 export type { ConnectionComponents, HostProtocols, ReadonlyProtocols } from './connection-components.ts'
 export type { ConnectionConfig, ConnectionInit } from './connection-config.ts'
 export type {
-  ClosedOutput, ConnectionOutput, ConnectionReport, HandlerErrorReport, HandlerEventOutput, HandlerTask, HostStreamFailed,
-  HostStreamOpened, HostStreamOutput, ProtocolsReport, ReportInterest
+  ClosedOutput, ConnectionOutput, ConnectionReport, HandlerErrorReport, HandlerEventOutput, HandlerNotifiedOutput, HandlerTask,
+  HostStreamFailed, HostStreamOpened, HostStreamOutput, ProtocolsReport, ReportInterest
 } from './connection-output.ts'
 export type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
 export type { HostStreamRequest } from './outbound-streams.ts'
 export type { ConnectionStatus } from './shutdown.ts'
 export type { CloseReason } from '../core/close-reason.ts'
+export type { ConnectionId, Direction } from '../core/ids.ts'
+export { PENDING } from '../core/poll.ts'
+export type { Poll, PollContext } from '../core/poll.ts'
+export type {
+  AddressChanged, AnyHandler, CancelOutboundRequest, ConnectionEvent, ConnectionHandler, DialUpgradeError, FullyNegotiatedInbound,
+  FullyNegotiatedOutbound, HandlerOutput, ListenUpgradeError, NotifyBehaviour, OutboundStreamRequest, ProtocolsChanged, ReportRemoteProtocols
+} from '../handler/connection-handler.ts'
+export type { StreamUpgrade } from '../handler/stream-upgrade.ts'

@@ -1,5 +1,5 @@
 import { StreamMessageEvent, StreamResetError } from '@libp2p/interface'
-import { chunksOf } from './stream-reader.ts'
+import { PAUSE_ABOVE_BYTES, chunksOf } from './stream-reader.ts'
 import type { AbortOptions, Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { Uint8ArrayList } from 'uint8arraylist'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
@@ -20,7 +20,9 @@ export interface StreamSink {
   streamClosed (port: StreamAdapter): void
   /** Both directions are gone at once: reset, aborted, or lost with the connection. */
   streamReset (port: StreamAdapter, error: Error): void
-  /** Somebody here called `close()`, and nobody reads. */
+  /** Calls `port.tellClosing()` when the event loop has turned. May be called at any time. */
+  tellClosingLater (port: StreamAdapter): void
+  /** This side is closed, and nobody reads. */
   streamClosing (port: StreamAdapter): void
   /** The stream no longer holds its connection open. May be called at any time. */
   ignoreForKeepAlive (port: StreamAdapter): void
@@ -32,6 +34,11 @@ interface Adopted extends Stream {
   readonly [ADAPTER]: StreamAdapter
 }
 
+/** Whether `stream` was agreed for a behaviour. */
+export function isOfBehaviour (stream: Stream): boolean {
+  return ADAPTER in stream && stream[ADAPTER] instanceof StreamAdapter && stream[ADAPTER].isOfBehaviour
+}
+
 /** What every adopted stream gets: shared functions, so that a stream costs no closure. */
 const ADOPTED_METHODS = {
   ignoreForKeepAlive (this: Adopted): void {
@@ -40,8 +47,11 @@ const ADOPTED_METHODS = {
   close (this: Adopted, options?: AbortOptions): Promise<void> {
     return this[ADAPTER].close(options)
   },
+  closeRead (this: Adopted, options?: AbortOptions): Promise<void> {
+    return this[ADAPTER].closeRead(options)
+  },
   [Symbol.asyncIterator] (this: Adopted): AsyncGenerator<Uint8Array | Uint8ArrayList, void, undefined> {
-    return chunksOf(this, this[ADAPTER])
+    return this[ADAPTER].chunks()
   }
 }
 
@@ -55,10 +65,11 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
   readonly stream: NegotiatedStream
   readonly #sink: StreamSink
   readonly #closeStream: Stream['close']
+  readonly #closeReadOfStream: Stream['closeRead']
   #phase: 'waiting' | 'negotiating' | 'accepted' | 'done' = 'waiting'
   #remoteEnded: boolean
   #hasToldEnd = false
-  #isClosing = false
+  #hasToldClosing = false
   #isOfHost = false
   /** What the stream closed with, if it was not in order. */
   #error: Error | undefined
@@ -69,8 +80,10 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
    */
   constructor (stream: Stream, sink: StreamSink) {
     this.#sink = sink
-    // eslint-disable-next-line @typescript-eslint/unbound-method -- called with the stream as `this`, by `close` below
+    /* eslint-disable @typescript-eslint/unbound-method -- called with the stream as `this`, by `close` and `closeRead` below */
     this.#closeStream = stream.close
+    this.#closeReadOfStream = stream.closeRead
+    /* eslint-enable @typescript-eslint/unbound-method */
     this.stream = Object.assign(stream, ADOPTED_METHODS, { [ADAPTER]: this })
     this.#remoteEnded = stream.remoteWriteStatus === 'closed' && !isOver(stream)
     stream.addEventListener('remoteCloseWrite', this)
@@ -80,6 +93,11 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
   /** Whether the remote ended its side in order. */
   get remoteEnded (): boolean {
     return this.#remoteEnded
+  }
+
+  /** Whether it was agreed, and not for the host. */
+  get isOfBehaviour (): boolean {
+    return this.#phase === 'accepted' && !this.#isOfHost
   }
 
   /** Listener of the stream. */
@@ -123,7 +141,8 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
 
   /** See {@link StreamPort}. */
   get isRead (): boolean {
-    return this.stream.listenerCount('message') > 0
+    const { readStatus } = this.stream
+    return this.stream.listenerCount('message') > 0 && readStatus !== 'closing' && readStatus !== 'closed'
   }
 
   /** See {@link StreamPort}. */
@@ -163,13 +182,48 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
     this.#sink.ignoreForKeepAlive(this)
   }
 
-  /** The host's `close`, after the connection has heard of it. */
+  /** The iterator of the stream. Streams of the host are not paused, as its own iterator does not: not every muxer can (mplex). */
+  chunks (): AsyncGenerator<Uint8Array | Uint8ArrayList, void, undefined> {
+    return chunksOf(this.stream, this, this.#isOfHost ? Infinity : PAUSE_ABOVE_BYTES)
+  }
+
+  /** The host's `close`. */
   close (options?: AbortOptions): Promise<void> {
-    if (!this.#isClosing) {
-      this.#isClosing = true
-      this.#tellClosing()
+    return this.#watchClosing(this.#closeStream.call(this.stream, options))
+  }
+
+  /** The host's `closeRead`. */
+  closeRead (options?: AbortOptions): Promise<void> {
+    return this.#watchClosing(this.#closeReadOfStream.call(this.stream, options))
+  }
+
+  /** See {@link NextTurn}. */
+  get isDone (): boolean {
+    return this.#phase === 'done'
+  }
+
+  /**
+   * The host's `close()` ends one direction only. Whoever reads goes on reading, and nobody limits how long the host's own
+   * services may do so; any other stream is done with, and the peer has a limited time to end its side (S6.3).
+   */
+  tellClosing (): void {
+    if (this.#sink.isBusy) {
+      this.#sink.whenIdle(() => { this.tellClosing() })
+    } else if (this.#phase === 'accepted' && !this.#hasToldClosing && this.stream.writeStatus !== 'writable' && !this.isRead) {
+      this.#hasToldClosing = true
+      this.#sink.streamClosing(this)
     }
-    return this.#closeStream.call(this.stream, options)
+  }
+
+  /** Not at once: what was written may take its time to leave, and whoever awaits `close()` begins to read after it. */
+  #watchClosing (closed: Promise<void>): Promise<void> {
+    if (!this.#isOfHost) {
+      // Who has begun to read since it was told may have stopped by this.
+      this.#hasToldClosing = false
+      const tellLater = (): void => { this.#sink.tellClosingLater(this) }
+      closed.then(tellLater, tellLater)
+    }
+    return closed
   }
 
   #onBytes (data: Uint8Array | Uint8ArrayList): void {
@@ -193,18 +247,6 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
         this.stream.addEventListener('message', this)
       }
     })
-  }
-
-  /**
-   * The host's `close()` ends one direction only. Whoever reads goes on reading, and nobody limits how long the host's own
-   * services may do so; any other stream is done with, and the peer has a limited time to end its side (S6.3).
-   */
-  #tellClosing (): void {
-    if (this.#sink.isBusy) {
-      this.#sink.whenIdle(() => { this.#tellClosing() })
-    } else if (this.#phase === 'accepted' && !this.#isOfHost && !this.isRead) {
-      this.#sink.streamClosing(this)
-    }
   }
 
   /** Tells of an end that has come, once every byte before it was taken: the host fires its events ahead of its buffer. */

@@ -80,3 +80,8 @@ export class ScriptedMuxer implements MuxerPort {
     return opening
   }
 }
+
+/** Makes a {@link ScriptedMuxer}. */
+export function scriptedMuxer (): ScriptedMuxer {
+  return new ScriptedMuxer()
+}

@@ -3,7 +3,7 @@
  * something is shrunk until each of its steps is needed. The same seed always gives the same.
  */
 
-import { seededRandom } from './seeded-random.ts'
+import { seededRandom } from '../core/seeded-random.ts'
 
 /** What scripts are made of, and what they are played on. */
 export interface Simulation<Step> {

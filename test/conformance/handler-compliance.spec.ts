@@ -19,7 +19,7 @@ const openStream = { type: 'open-stream' } as const
 
 function requestHandler (): RequestHandler {
   const limits = { maxRequestBytes: 100, maxResponseBytes: 100, maxInboundRequests: 2, maxOutboundRequests: 2, timeoutMs: 1000 }
-  const connection = { id: 'c1', peer: ALICE, direction: 'outbound', address: SOMEWHERE, limits: undefined } as const
+  const connection = { id: 'c1', peer: ALICE, direction: 'outbound', address: SOMEWHERE, limits: undefined, signal: new AbortController().signal } as const
   return new RequestHandler({ protocols: ['/compliance/request/1.0.0'], serve: () => new Uint8Array(1), limits }, connection)
 }
 

@@ -15,34 +15,44 @@ interface Names { values: string[], types: string[] }
 const published: Record<string, Names> = {
   '.': {
     values: [
-      'AbortError', 'ConnectionClosedError', 'DuplicateProtocolError', 'InvalidStateError', 'NegotiationError',
-      'NotConnectedError', 'Outbox', 'OverflowError', 'PENDING', 'RemoteProtocolError', 'StreamResetError',
-      'StreamUpgradeError', 'TimeoutError', 'UnexpectedEOFError', 'composeBehaviours', 'composeHandlers',
-      'negotiated', 'protocolBehaviour', 'protocolHandler', 'swarm', 'withSwarm'
+      'AbortError', 'ConnectionClosedError', 'ConnectionDenied', 'DialFailureError', 'DuplicateProtocolError',
+      'InvalidStateError', 'NegotiationError', 'NotConnectedError', 'Outbox', 'OverflowError', 'PENDING',
+      'RemoteProtocolError', 'StreamResetError', 'StreamUpgradeError', 'TimeoutError', 'UnexpectedEOFError',
+      'composeBehaviours', 'composeHandlers', 'mapBehaviour', 'mapHandler', 'negotiated', 'protocolBehaviour',
+      'protocolHandler', 'swarm', 'toggle', 'withSwarm'
     ],
     types: [
-      'AnyBehaviour', 'AnyHandler', 'BehaviourEvent', 'BehaviourFault', 'BehaviourOf', 'BehaviourSource',
-      'Behaviours', 'CallOptions', 'ChangeCallback', 'CloseConnection', 'CloseReason', 'Commands',
-      'ComposedBehaviour', 'ComposedHandler', 'ConnectionClosed', 'ConnectionEstablished', 'ConnectionEvent',
-      'ConnectionHandler', 'ConnectionId', 'ConnectionInit', 'ConnectionOrigin', 'Direction', 'EmitEvent',
-      'EstablishedConnection', 'EventOf', 'EventsIterator', 'EventsOptions', 'FailedOutcome', 'FromSwarm',
-      'FullyNegotiatedInbound', 'FullyNegotiatedOutbound', 'HandlerContext', 'HandlerError', 'HandlerOutput',
-      'KeyedEvent', 'ListenAddressChange', 'NegotiatedStream', 'NetworkBehaviour', 'NotifyHandler', 'OpenOptions',
-      'OpenStream', 'Opener', 'OutboundStreamRequest', 'PeerProtocolsChange', 'Poll', 'PollContext',
-      'ProtocolBehaviourInit', 'ProtocolFilter', 'ProtocolHandlerInit', 'ProtocolInit', 'ProtocolList',
-      'ProtocolListing', 'ProtocolSupport', 'ProtocolsChange', 'ProtocolsView', 'ShortBehaviour', 'SignalOptions',
-      'StreamCallback', 'StreamContext', 'StreamFailure', 'StreamPhase', 'StreamUpgrade', 'StreamUpgradeErrorKind',
-      'Subscription', 'Swarm', 'SwarmComponents', 'SwarmConnection', 'SwarmEvents', 'SwarmInit', 'SwarmLimits',
-      'SwarmProtocols', 'ToSwarm', 'WithSwarmOptions'
+      'AddressFailure', 'AnyBehaviour', 'AnyHandler', 'AwaitCheck', 'BehaviourEvent', 'BehaviourFault', 'BehaviourMap',
+      'BehaviourOf', 'BehaviourSource', 'Behaviours', 'CallOptions', 'ChangeCallback', 'ChangeListener', 'Check',
+      'CloseConnection', 'CloseReason', 'Commands', 'ComposedBehaviour', 'ComposedHandler', 'ConnectionClosed',
+      'ConnectionEstablished', 'ConnectionEvent', 'ConnectionHandler', 'ConnectionId', 'ConnectionInit',
+      'ConnectionOrigin', 'Denial', 'DenialPlace', 'Denied', 'DeniedAt', 'Dial', 'DialCondition', 'DialFailure',
+      'DialFailureKind', 'DialOptions', 'DialTarget', 'Direction', 'EmitEvent', 'EstablishedConnection', 'EventOf',
+      'EventsIterator', 'EventsOptions', 'ExternalAddressChange', 'FailedOutcome', 'FromSwarm', 'FullyNegotiatedInbound',
+      'FullyNegotiatedOutbound', 'GateStage', 'HandlerContext', 'HandlerError', 'HandlerMap', 'HandlerOutput',
+      'KeyedEvent', 'ListenAddressChange', 'ListenFailure', 'ListenerChange', 'ListenerError', 'MessageDelivered',
+      'MessageOf', 'MessageUndelivered', 'NegotiatedStream', 'NetworkBehaviour', 'NotifyHandler', 'OpenOptions',
+      'OpenStream', 'Opener', 'OutboundStreamRequest', 'PeerExternalAddress', 'PeerProtocolsChange', 'PendingConnection',
+      'Poll', 'PollContext', 'ProtocolBehaviourInit', 'ProtocolFilter', 'ProtocolHandlerInit', 'ProtocolInit',
+      'ProtocolList', 'ProtocolListing', 'ProtocolSupport', 'ProtocolsChange', 'ProtocolsView', 'ShortBehaviour',
+      'SignalOptions', 'StreamCallback', 'StreamContext', 'StreamFailure', 'StreamPhase', 'StreamUpgrade',
+      'StreamUpgradeErrorKind', 'Subscription', 'Swarm', 'SwarmComponents', 'SwarmConnection', 'SwarmEvents',
+      'SwarmInit', 'SwarmLimits', 'SwarmProtocols', 'ToSwarm', 'Toggle', 'ToggleOptions', 'UndeliveredReason',
+      'WithSwarmOptions', 'WrappedBehaviour'
     ]
   },
   './connection': {
-    values: ['Connection'],
+    values: ['Connection', 'PENDING'],
     types: [
-      'CloseReason', 'ClosedOutput', 'ConnectionComponents', 'ConnectionConfig', 'ConnectionInit', 'ConnectionOutput',
-      'ConnectionReport', 'ConnectionStatus', 'HandlerErrorReport', 'HandlerEventOutput', 'HandlerTask',
-      'HostProtocols', 'HostStreamFailed', 'HostStreamOpened', 'HostStreamOutput', 'HostStreamRequest', 'MuxerPort',
-      'ProtocolsReport', 'ReadonlyProtocols', 'ReportInterest', 'StreamOpening', 'StreamPort'
+      'AddressChanged', 'AnyHandler', 'CancelOutboundRequest', 'CloseReason', 'ClosedOutput', 'ConnectionComponents',
+      'ConnectionConfig', 'ConnectionEvent', 'ConnectionHandler', 'ConnectionId', 'ConnectionInit', 'ConnectionOutput',
+      'ConnectionReport', 'ConnectionStatus', 'DialUpgradeError', 'Direction', 'FullyNegotiatedInbound',
+      'FullyNegotiatedOutbound', 'HandlerErrorReport', 'HandlerEventOutput', 'HandlerNotifiedOutput', 'HandlerOutput',
+      'HandlerTask',
+      'HostProtocols', 'HostStreamFailed', 'HostStreamOpened', 'HostStreamOutput', 'HostStreamRequest',
+      'ListenUpgradeError', 'MuxerPort', 'NotifyBehaviour', 'OutboundStreamRequest', 'Poll', 'PollContext',
+      'ProtocolsChanged', 'ProtocolsReport', 'ReadonlyProtocols', 'ReportInterest', 'ReportRemoteProtocols',
+      'StreamOpening', 'StreamPort', 'StreamUpgrade'
     ]
   },
   './negotiation': {
@@ -89,11 +99,19 @@ const published: Record<string, Names> = {
     values: [
       'ConnectionPair', 'NegotiationPair', 'PairEnd', 'RecordingHandler', 'ScriptedConnection', 'ScriptedMuxer',
       'ScriptedStream', 'VirtualClock', 'VirtualStream', 'chunksOf', 'connectionPair', 'everySplit', 'handlerComplianceSuite',
-      'randomSplits', 'seededRandom', 'shrinkScript', 'simulate'
+      'randomSplits', 'recordingHandler', 'scriptedMuxer', 'seededRandom', 'shrinkScript', 'simulate'
     ],
     types: [
       'BrokenScript', 'ComplianceSubject', 'ConnectionPairInit', 'NegotiationPairInit', 'RecordedEvent', 'ScriptedConnectionOptions',
       'SimulateOptions', 'Simulation', 'SuiteRunner'
+    ]
+  },
+  './bench': {
+    values: ['main', 'matrix'],
+    types: [
+      'Axes', 'AxisValue', 'Band', 'BytesClaim', 'Cell', 'CellPart', 'Change', 'Claim', 'Claimed', 'Comparison', 'Controls',
+      'Environment', 'Failed', 'FailedStage', 'Matrix', 'MatrixInit', 'Measured', 'NumberAxis', 'Params', 'RatioClaim', 'Report',
+      'ReportOptions', 'Result', 'Round', 'SlopeClaim', 'Verdict', 'Work'
     ]
   }
 }
