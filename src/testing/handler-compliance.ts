@@ -56,10 +56,10 @@ const KINDS: readonly StreamUpgradeErrorKind[] = [
  * @example
  * handlerComplianceSuite({ describe, it }, 'my handler', { create: () => new MyHandler() })
  */
-export function handlerComplianceSuite ({ describe, it }: SuiteRunner, name: string, subject: ComplianceSubject): void {
-  describe(`${name}, as any connection handler,`, () => {
-    for (const { rule, check } of RULES) {
-      it(rule, () => { check(subject) })
+export function handlerComplianceSuite (runner: SuiteRunner, name: string, subject: ComplianceSubject): void {
+  runner.describe(`${name}, as any connection handler,`, () => {
+    for (const rule of RULES) {
+      runner.it(rule.rule, () => { rule.check(subject) })
     }
   })
 }
@@ -72,7 +72,7 @@ interface Rule {
 const RULES: readonly Rule[] = [
   {
     rule: 'is a new one each time',
-    check: ({ create }) => { check(create() !== create(), 'the same handler was made twice') }
+    check: subject => { check(subject.create() !== subject.create(), 'the same handler was made twice') }
   },
   {
     rule: 'lists valid names, and the same ones until it wakes (S3.1, S4.10)',
@@ -186,14 +186,14 @@ const RULES: readonly Rule[] = [
     rule: 'closes with its connection in any state: one closed output, the last one (S10.14)',
     check (subject) {
       for (const isUsed of [false, true]) {
-        const { connection, clock, drain } = connectionWith(subject, subject.create(), event => event, isUsed)
-        connection.close()
-        const outputs = drain()
-        clock.advance(WATCHED_MS)
-        outputs.push(...drain())
+        const rig = connectionWith(subject, subject.create(), event => event, isUsed)
+        rig.connection.close()
+        rig.drain()
+        rig.clock.advance(WATCHED_MS)
+        const outputs = rig.drain()
         check(outputs.at(-1)?.type === 'closed', 'keeps its connection from closing')
         check(outputs.filter(({ type }) => type === 'closed').length === 1, 'closes its connection more than once')
-        check(connection.pollTimeout() === Infinity, 'leaves a deadline behind')
+        check(rig.connection.pollTimeout() === Infinity, 'leaves a deadline behind')
       }
     }
   }
@@ -211,9 +211,9 @@ class Bench {
   wakeInstant: Instant = Infinity
   readonly #behaviourEvents: readonly unknown[]
 
-  constructor ({ create, behaviourEvents = [] }: ComplianceSubject) {
-    this.handler = create()
-    this.#behaviourEvents = behaviourEvents
+  constructor (subject: ComplianceSubject) {
+    this.handler = subject.create()
+    this.#behaviourEvents = subject.behaviourEvents ?? []
     this.cx = {
       now: 0,
       wake: () => { this.wakes++ },
@@ -283,10 +283,11 @@ class Bench {
 }
 
 interface Rig {
-  readonly connection: Connection<unknown, unknown>
+  readonly connection: Connection<unknown>
   readonly clock: VirtualClock
   readonly muxer: ScriptedMuxer
-  drain (): Array<ConnectionOutput<unknown, unknown>>
+  /** Polls until nothing moves; all that came out so far. */
+  drain (): ReadonlyArray<ConnectionOutput<unknown, unknown>>
 }
 
 /** The handler on a connection whose muxer never answers. */
@@ -295,10 +296,10 @@ function connectionWith (subject: ComplianceSubject, handler: AnyHandler, wrap: 
   const { behaviourEvents = [] } = subject
   const clock = new VirtualClock()
   const muxer = new ScriptedMuxer()
-  const connection = new Connection<unknown, unknown>(
+  const connection = new Connection<unknown>(
     { id: 'compliance', peer: 'peer', direction: 'outbound', handler, muxer, wake () {} }, { idleTimeoutMs: Infinity }, clock.now)
-  const drain = (): Array<ConnectionOutput<unknown, unknown>> => {
-    const outputs: Array<ConnectionOutput<unknown, unknown>> = []
+  const outputs: Array<ConnectionOutput<unknown, unknown>> = []
+  const drain = (): ReadonlyArray<ConnectionOutput<unknown, unknown>> => {
     for (let output = connection.poll(clock.now); output !== PENDING; output = connection.poll(clock.now)) {
       outputs.push(output)
       check(outputs.length < MAX_VALUES, `gives more than ${MAX_VALUES} values`)
@@ -318,12 +319,12 @@ function connectionWith (subject: ComplianceSubject, handler: AnyHandler, wrap: 
 function eventsOn (
   subject: ComplianceSubject, around: (handler: AnyHandler) => AnyHandler, wrap: (event: unknown) => unknown
 ): { readonly outputs: string, readonly names: string } {
-  const { connection, muxer, drain } = connectionWith(subject, around(subject.create()), wrap, true)
-  const events = drain().filter(({ type }) => type === 'handler-event').length
-  return { outputs: `${events} events and ${muxer.openings.length} requests`, names: connection.localProtocols.toArray().join() }
+  const rig = connectionWith(subject, around(subject.create()), wrap, true)
+  const events = rig.drain().filter(({ type }) => type === 'handler-event').length
+  return { outputs: `${events} events and ${rig.muxer.openings.length} requests`, names: rig.connection.localProtocols.toArray().join() }
 }
 
-function checkHealthy (connection: Connection<unknown, unknown>): void {
+function checkHealthy (connection: Connection<unknown>): void {
   for (let report = connection.pollReport(); report !== PENDING; report = connection.pollReport()) {
     if (report.type === 'handler-error') {
       throw new Error(`The handler threw in ${report.method}`, { cause: report.cause })
