@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { simulate } from '../../src/testing/index.ts'
 import { connectionSimulation, explain } from './connection-simulation.ts'
 
-/** Scripts of the CI form, about a minute of one core; the long form is `npm run simulate`. */
-const SCRIPTS = 100_000
+/** Scripts of the CI form, about a minute of a core that does nothing else; the long form is `npm run simulate`. */
+const SCRIPTS = 200_000
 /** Scripts between two breaths, in which the runner hears that the worker lives. */
 const BATCH = 2000
 
