@@ -23,7 +23,8 @@ export type { HandlerError } from './swarm/swarm-event.ts'
 
 export { composeBehaviours } from './behaviour/compose.ts'
 export type {
-  AnyHandler, ConnectionEvent, ConnectionHandler, FullyNegotiatedInbound, FullyNegotiatedOutbound, HandlerOutput, OutboundStreamRequest
+  AnyHandler, ConnectionEvent, ConnectionHandler, DialUpgradeError, FullyNegotiatedInbound, FullyNegotiatedOutbound, HandlerOutput,
+  ListenUpgradeError, OutboundStreamRequest
 } from './behaviour/connection-handler.ts'
 export type { ConnectionClosed, ConnectionEstablished, FromSwarm, ListenAddressChange } from './behaviour/from-swarm.ts'
 export type { BehaviourEvent, BehaviourOf, Commands, ComposedBehaviour, EventOf, KeyedEvent } from './behaviour/inference.ts'
@@ -41,13 +42,15 @@ export type { CallOptions, SignalOptions } from './behaviours/call-options.ts'
 
 export { composeHandlers } from './handler/compose.ts'
 export type { ComposedHandler } from './handler/compose.ts'
+export type { CancelOutboundRequest, ProtocolsChanged } from './handler/connection-handler.ts'
 export type { StreamUpgrade } from './handler/stream-upgrade.ts'
 export { Outbox } from './handler/outbox.ts'
 export { PENDING } from './core/poll.ts'
 export type { Poll, PollContext } from './core/poll.ts'
 export type { CloseReason } from './core/close-reason.ts'
 export type { ConnectionId, Direction } from './core/ids.ts'
-export type { ProtocolList, ProtocolListing } from './protocols/protocol-list.ts'
+export { ProtocolList } from './protocols/protocol-list.ts'
+export type { ProtocolListing } from './protocols/protocol-list.ts'
 export type { ProtocolsChange, ProtocolsView } from './protocols/protocols-change.ts'
 
 export {

@@ -1,5 +1,8 @@
 import { NEVER } from '../core/instant.ts'
+import { kindOf } from '../core/options.ts'
 import { PENDING } from '../core/poll.ts'
+import { checkPolled } from '../handler/check-output.ts'
+import { asTask, dropTasks } from '../handler/tasks.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { ConnectionId } from '../core/ids.ts'
 import type { Instant } from '../core/instant.ts'
@@ -8,6 +11,8 @@ import type { AnyHandler } from './connection-handler.ts'
 import type { FromSwarm } from './from-swarm.ts'
 import type { EstablishedConnection, NetworkBehaviour } from './network-behaviour.ts'
 import type { BehaviourFault, ToSwarm } from './to-swarm.ts'
+
+const WISHES: Readonly<Record<ToSwarm['type'], true>> = { event: true, 'notify-handler': true, 'close-connection': true, 'behaviour-fault': true }
 
 /** What a part asks of the composition, or the swarm, that holds it. */
 export interface PartOwner {
@@ -48,7 +53,7 @@ export class BehaviourPart<Event = unknown> implements PollContext {
 
   commitEstablished (connection: EstablishedConnection): AnyHandler | undefined {
     try {
-      return this.behaviour.commitEstablished(connection)
+      return checkHandler(this.behaviour.commitEstablished(connection))
     } catch (cause) {
       this.#threw('commitEstablished', cause)
       return undefined
@@ -77,7 +82,7 @@ export class BehaviourPart<Event = unknown> implements PollContext {
   poll (now: Instant): Poll<ToSwarm<Event, unknown>> {
     this.now = now
     try {
-      return this.behaviour.poll?.(this) ?? PENDING
+      return this.behaviour.poll === undefined ? PENDING : checkPolled(this.behaviour.poll(this), WISHES)
     } catch (cause) {
       this.#threw('poll', cause)
       return PENDING
@@ -87,4 +92,23 @@ export class BehaviourPart<Event = unknown> implements PollContext {
   #threw (method: string, cause: unknown): void {
     this.#owner.partThrew({ type: 'behaviour-fault', behaviour: this.key, method, cause })
   }
+}
+
+/** @throws TypeError for what is no handler, such as the promise of an async method */
+function checkHandler (handler: AnyHandler | undefined): AnyHandler | undefined {
+  if (handler === undefined || isHandler(handler)) {
+    return handler
+  }
+  const task = asTask(handler)
+  if (task !== undefined) {
+    dropTasks([task])
+  }
+  const received = task === undefined ? kindOf(handler) : 'a promise: it must not be async'
+  throw new TypeError(`commitEstablished must return a handler, with listenProtocols() and onConnectionEvent(), or undefined; received ${received}`)
+}
+
+function isHandler (value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+    && 'listenProtocols' in value && typeof value.listenProtocols === 'function'
+    && 'onConnectionEvent' in value && typeof value.onConnectionEvent === 'function'
 }

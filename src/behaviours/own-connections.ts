@@ -1,4 +1,5 @@
 import { NotConnectedError } from '../errors.ts'
+import { checkPeer } from './call-options.ts'
 import type { ConnectionLimits, PeerId } from '@libp2p/interface'
 import type { FromSwarm } from '../behaviour/from-swarm.ts'
 import type { EstablishedConnection } from '../behaviour/network-behaviour.ts'
@@ -38,9 +39,11 @@ export class OwnConnections {
    * The oldest connection to `peer`.
    *
    * @param action - for the message: `Cannot ping`
+   * @throws TypeError when `peer` is no peer id
    * @throws NotConnectedError when there is none
    */
   oldest (peer: PeerId, action: string): ConnectionId {
+    checkPeer(peer, action)
     for (const id of this.#byPeer.get(peer.toString()) ?? []) {
       return id
     }

@@ -1,9 +1,12 @@
+import { takesOptions } from '../behaviour/attach.ts'
+import { flag } from '../core/options.ts'
 import { ConnectionClosedError } from '../errors.ts'
 import { Outbox } from '../handler/outbox.ts'
+import { checkCallOptions } from './call-options.ts'
 import { Calls } from './calls.ts'
 import { parseListing } from './listing.ts'
 import { OwnConnections, mayRun } from './own-connections.ts'
-import { ProtocolHandler } from './protocol-handler.ts'
+import { ProtocolHandler, SHARED_OPTIONS, checkProtocolInit } from './protocol-handler.ts'
 import { StreamScope } from './stream-scope.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { FromSwarm } from '../behaviour/from-swarm.ts'
@@ -50,6 +53,9 @@ export interface ProtocolBehaviourInit<Event, Api extends object> extends Protoc
  */
 export type ShortBehaviour<Event, Api extends object> = NetworkBehaviour<Event, unknown, unknown> & Api
 
+const ACTION = 'Cannot make a behaviour'
+const OPTIONS = { ...SHARED_OPTIONS, runOnLimitedConnection: flag(false) }
+
 /** Callers that may wait for a stream at a time; far above what a peer grants, so that only a loop gets there. */
 const MAX_OPEN_CALLS = 1024
 
@@ -58,7 +64,7 @@ const MAX_OPEN_CALLS = 1024
  * event, what `commands` returns is found on `swarm.behaviours.KEY`.
  *
  * @param init - names, callbacks, commands
- * @throws TypeError or RangeError for a name that is none
+ * @throws TypeError or RangeError for an option that is missing, unknown or out of range, and for a name that is none
  * @throws TypeError when a command has the name of a member of `NetworkBehaviour`
  *
  * @example
@@ -79,6 +85,7 @@ const MAX_OPEN_CALLS = 1024
 export function protocolBehaviour<const Event = never, Api extends object = object> (
   init: ProtocolBehaviourInit<Event, Api>
 ): ShortBehaviour<NoInfer<Event>, NoInfer<Api>> {
+  checkProtocolInit(init, OPTIONS, ['inbound', 'commands'], ACTION)
   const behaviour = new ProtocolBehaviour(init)
   const api = init.commands?.({ open: async (peer, options) => await behaviour.openStream(peer, options) })
   if (api !== undefined) {
@@ -88,10 +95,12 @@ export function protocolBehaviour<const Event = never, Api extends object = obje
   return behaviour as NetworkBehaviour<Event, unknown, unknown> as ShortBehaviour<Event, Api>
 }
 
+takesOptions(protocolBehaviour, 'protocolBehaviour')
+
 function addCommands (behaviour: object, api: object): void {
   for (const [name, member] of Object.entries(Object.getOwnPropertyDescriptors(api))) {
     if (name in behaviour) {
-      throw new TypeError(`Cannot make a behaviour: a command must not be called "${name}", every behaviour has a member of that name`)
+      throw new TypeError(`${ACTION}: a command must not be called "${name}", every behaviour has a member of that name`)
     }
     Object.defineProperty(behaviour, name, member)
   }
@@ -112,7 +121,7 @@ class ProtocolBehaviour<Event> implements NetworkBehaviour<Event, ProtocolComman
 
   constructor (init: ProtocolBehaviourInit<Event, object>) {
     this.#init = init
-    this.protocols = parseListing(init.protocols)
+    this.protocols = parseListing(init.protocols, ACTION)
   }
 
   commitEstablished (connection: EstablishedConnection): ProtocolHandler<Event, StreamScope> | undefined {
@@ -139,7 +148,12 @@ class ProtocolBehaviour<Event> implements NetworkBehaviour<Event, ProtocolComman
     return this.#outbox.poll(cx)
   }
 
-  async openStream (peer: PeerId, { protocols, signal, timeoutMs }: OpenOptions = {}): Promise<NegotiatedStream> {
+  async openStream (peer: PeerId, options: OpenOptions = {}): Promise<NegotiatedStream> {
+    checkCallOptions(options, 'Cannot open stream', ['protocols'])
+    const { protocols, signal, timeoutMs } = options
+    if (protocols !== undefined && !Array.isArray(protocols)) {
+      throw new TypeError(`Cannot open stream: protocols must be an array of names, received ${typeof protocols}`)
+    }
     const connection = this.#connections.oldest(peer, 'Cannot open stream')
     const call = this.#calls.start({ peer, connection }, { signal }, Infinity)
     this.#tell(call, { type: 'open-for-call', call, protocols, timeoutMs })

@@ -4,12 +4,14 @@
  * @packageDocumentation
  */
 
-import { count, duration, flag, parseOptions } from '../core/options.ts'
+import { takesOptions } from '../behaviour/attach.ts'
+import { checkNames, count, duration, flag, parseOptions } from '../core/options.ts'
 import { ConnectionClosedError } from '../errors.ts'
 import { Outbox } from '../handler/outbox.ts'
 import { Calls } from './calls.ts'
 import { parseListing } from './listing.ts'
 import { OwnConnections, mayRun } from './own-connections.ts'
+import { checkCallback } from './stream-callback.ts'
 import { RequestHandler } from './request-handler.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { FromSwarm } from '../behaviour/from-swarm.ts'
@@ -81,6 +83,9 @@ const OPTIONS: OptionTable<RequestResponseOptions> = {
   runOnLimitedConnection: flag(false)
 }
 
+const NAMES: readonly string[] = ['protocols', 'serve', ...Object.keys(OPTIONS)]
+const ACTION = 'Cannot make a request-response behaviour'
+
 /** Requests that may be open at a time, those that wait included. */
 const MAX_OPEN_CALLS = 1024
 
@@ -90,7 +95,7 @@ const MAX_OPEN_CALLS = 1024
  * connection, plus one response for each request of ours.
  *
  * @param init - see {@link RequestResponseInit}
- * @throws TypeError or RangeError for an option that is unknown or out of range, and for a name that is none
+ * @throws TypeError or RangeError for an option that is missing, unknown or out of range, and for a name that is none
  *
  * @example
  * const files = requestResponse({
@@ -99,10 +104,14 @@ const MAX_OPEN_CALLS = 1024
  * })
  */
 export function requestResponse (init: RequestResponseInit): RequestResponse {
+  checkNames(init, NAMES, ACTION)
   const { protocols, serve, ...rest } = init
-  const { runOnLimitedConnection, ...limits } = parseOptions(OPTIONS, rest, 'Cannot make a request-response behaviour')
-  return new RequestResponseBehaviour({ protocols: parseListing(protocols), serve, limits }, runOnLimitedConnection)
+  const { runOnLimitedConnection, ...limits } = parseOptions(OPTIONS, rest, ACTION)
+  checkCallback('serve', serve, ACTION)
+  return new RequestResponseBehaviour({ protocols: parseListing(protocols, ACTION), serve, limits }, runOnLimitedConnection)
 }
+
+takesOptions(requestResponse, 'requestResponse')
 
 class RequestResponseBehaviour implements NetworkBehaviour<RequestEvent, RequestCommand, RequestEvent> {
   readonly #config: RequestResponseConfig

@@ -1,5 +1,6 @@
 import { NEVER, checkInstant } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
+import { checkOutput } from '../handler/check-output.ts'
 import { HandlerFault } from '../handler/handler-fault.ts'
 import { ListLink } from '../handler/list-link.ts'
 import { RELEASE, pollLast } from '../handler/route.ts'
@@ -113,7 +114,7 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
   poll (now: Instant): Poll<HandlerOutput<ToBehaviour, unknown, unknown>> {
     this.isStale = true
     this.#beginPoll(now)
-    const output = this.#call('poll', () => this.#handler.poll?.(this)) ?? PENDING
+    const output = this.#call('poll', () => this.#handler.poll === undefined ? PENDING : checkOutput(this.#handler.poll(this))) ?? PENDING
     this.#endPoll(output !== PENDING)
     return output
   }

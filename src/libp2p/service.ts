@@ -68,7 +68,7 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
     super()
     this.#log = node.logger.forComponent('libp2p:behaviours')
     this.#scheduler = hostScheduler(config)
-    this.#streams = new SwarmEventStreams(config.eventBufferSize)
+    this.#streams = new SwarmEventStreams(config.eventBufferSize, Object.keys(behaviours))
     const root = composeBehaviours(behaviours)
     attachBehaviour(root, node)
     if (config.onDuplicate === 'error') {

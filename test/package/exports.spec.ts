@@ -16,21 +16,21 @@ const published: Record<string, Names> = {
   '.': {
     values: [
       'AbortError', 'ConnectionClosedError', 'DuplicateProtocolError', 'InvalidStateError', 'NegotiationError',
-      'NotConnectedError', 'Outbox', 'OverflowError', 'PENDING', 'RemoteProtocolError', 'StreamResetError',
+      'NotConnectedError', 'Outbox', 'OverflowError', 'PENDING', 'ProtocolList', 'RemoteProtocolError', 'StreamResetError',
       'StreamUpgradeError', 'TimeoutError', 'UnexpectedEOFError', 'composeBehaviours', 'composeHandlers',
       'negotiated', 'protocolBehaviour', 'protocolHandler', 'swarm', 'withSwarm'
     ],
     types: [
       'AnyBehaviour', 'AnyHandler', 'BehaviourEvent', 'BehaviourFault', 'BehaviourOf', 'BehaviourSource',
-      'Behaviours', 'CallOptions', 'ChangeCallback', 'CloseConnection', 'CloseReason', 'Commands',
+      'Behaviours', 'CallOptions', 'CancelOutboundRequest', 'ChangeCallback', 'CloseConnection', 'CloseReason', 'Commands',
       'ComposedBehaviour', 'ComposedHandler', 'ConnectionClosed', 'ConnectionEstablished', 'ConnectionEvent',
-      'ConnectionHandler', 'ConnectionId', 'ConnectionInit', 'ConnectionOrigin', 'Direction', 'EmitEvent',
+      'ConnectionHandler', 'ConnectionId', 'ConnectionInit', 'ConnectionOrigin', 'DialUpgradeError', 'Direction', 'EmitEvent',
       'EstablishedConnection', 'EventOf', 'EventsIterator', 'EventsOptions', 'FailedOutcome', 'FromSwarm',
       'FullyNegotiatedInbound', 'FullyNegotiatedOutbound', 'HandlerContext', 'HandlerError', 'HandlerOutput',
-      'KeyedEvent', 'ListenAddressChange', 'NegotiatedStream', 'NetworkBehaviour', 'NotifyHandler', 'OpenOptions',
+      'KeyedEvent', 'ListenAddressChange', 'ListenUpgradeError', 'NegotiatedStream', 'NetworkBehaviour', 'NotifyHandler', 'OpenOptions',
       'OpenStream', 'Opener', 'OutboundStreamRequest', 'PeerProtocolsChange', 'Poll', 'PollContext',
-      'ProtocolBehaviourInit', 'ProtocolFilter', 'ProtocolHandlerInit', 'ProtocolInit', 'ProtocolList',
-      'ProtocolListing', 'ProtocolSupport', 'ProtocolsChange', 'ProtocolsView', 'ShortBehaviour', 'SignalOptions',
+      'ProtocolBehaviourInit', 'ProtocolFilter', 'ProtocolHandlerInit', 'ProtocolInit',
+      'ProtocolListing', 'ProtocolSupport', 'ProtocolsChange', 'ProtocolsChanged', 'ProtocolsView', 'ShortBehaviour', 'SignalOptions',
       'StreamCallback', 'StreamContext', 'StreamFailure', 'StreamPhase', 'StreamUpgrade', 'StreamUpgradeErrorKind',
       'Subscription', 'Swarm', 'SwarmComponents', 'SwarmConnection', 'SwarmEvents', 'SwarmInit', 'SwarmLimits',
       'SwarmProtocols', 'ToSwarm', 'WithSwarmOptions'
@@ -111,7 +111,8 @@ const declarations = Object.fromEntries(Object.entries(exports).flatMap(([entry,
   typeof target === 'string' ? [] : [[entry, fileURLToPath(new URL(target.types, root))]])) as Record<string, string>
 
 const program = ts.createProgram(Object.values(declarations), {
-  module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext, target: ts.ScriptTarget.ES2022, skipLibCheck: true, types: []
+  module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext, target: ts.ScriptTarget.ES2022, types: [],
+  lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts']
 })
 
 /** The names of types that the declarations of an entry export. */
@@ -146,6 +147,17 @@ describe('the exports map', () => {
     it('exports these types', () => {
       expect(typesOf(entry).sort()).toEqual([...types].sort())
     })
+  })
+
+  it('has declarations that need neither a later lib than ES2022 nor the types of Node', () => {
+    const own = program.getSourceFiles().filter(({ fileName }) => fileName.startsWith(fileURLToPath(new URL('dist/', root))))
+    const problems = own.flatMap((file) => program.getSemanticDiagnostics(file))
+    expect(own.length).toBeGreaterThan(Object.keys(declarations).length)
+    expect(problems.map(({ file, messageText }) => `${file?.fileName ?? ''}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`)).toEqual([])
+    // Else a dependency may have brought them along.
+    for (const { fileName, text } of own.filter((file) => /\b(Async)?Disposable\b|Symbol\.(asyncD|d)ispose/.test(file.text))) {
+      expect(text, fileName).toContain('/// <reference lib="esnext.disposable" preserve="true" />')
+    }
   })
 
   it('leads to the package itself for tools', async () => {
