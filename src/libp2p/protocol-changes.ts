@@ -180,7 +180,7 @@ function checkFilter (filter: ProtocolFilter | null): void {
   }
   const side: unknown = filter.side
   if (side !== undefined && !SIDES.has(side)) {
-    throw new TypeError(`Cannot subscribe: side must be "local" or "remote", received "${show(String(side))}"`)
+    throw new TypeError(`Cannot subscribe: side must be "local" or "remote", received ${typeof side === 'string' ? `"${show(side)}"` : kindOf(side)}`)
   }
   if (filter.peer !== undefined) {
     checkPeer(filter.peer, 'Cannot subscribe')

@@ -70,10 +70,11 @@ function parseFilter (behaviour: string | readonly string[] | undefined, keys: r
   if (behaviour === undefined) {
     return undefined
   }
+  const known = new Set<unknown>(keys)
   const wanted = new Set(typeof behaviour === 'string' ? [behaviour] : behaviour)
-  for (const key of wanted) {
-    if (!keys.includes(key)) {
-      throw new TypeError(`${ACTION}: ${unknownName('behaviour', show(`${key}`), keys)}`)
+  for (const key of wanted as ReadonlySet<unknown>) {
+    if (!known.has(key)) {
+      throw new TypeError(`${ACTION}: ${unknownName('behaviour', show(String(key)), keys)}`)
     }
   }
   return wanted
