@@ -37,7 +37,7 @@ export type { OpenOptions, Opener, ProtocolBehaviourInit, ShortBehaviour } from 
 export { protocolHandler } from './behaviours/protocol-handler.ts'
 export type { OpenStream, ProtocolHandlerInit, ProtocolInit } from './behaviours/protocol-handler.ts'
 export type { HandlerContext, StreamCallback, StreamContext } from './behaviours/stream-callback.ts'
-export type { CallOptions, SignalOptions } from './behaviours/call-options.ts'
+export type { CallOptions, LazyOptions, SignalOptions } from './behaviours/call-options.ts'
 
 export { composeHandlers } from './handler/compose.ts'
 export type { ComposedHandler } from './handler/compose.ts'

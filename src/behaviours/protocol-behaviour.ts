@@ -13,13 +13,13 @@ import type { ToSwarm } from '../behaviour/to-swarm.ts'
 import type { ConnectionId } from '../core/ids.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
-import type { CallOptions } from './call-options.ts'
+import type { CallOptions, LazyOptions } from './call-options.ts'
 import type { Call } from './calls.ts'
 import type { ProtocolCommand, ProtocolInit } from './protocol-handler.ts'
 import type { StreamContext } from './stream-callback.ts'
 
 /** Options of `open`. */
-export interface OpenOptions extends CallOptions {
+export interface OpenOptions extends CallOptions, LazyOptions {
   /** Names to propose, in this order. Default: those of the behaviour. */
   protocols?: readonly string[] | undefined
 }
@@ -139,10 +139,10 @@ class ProtocolBehaviour<Event> implements NetworkBehaviour<Event, ProtocolComman
     return this.#outbox.poll(cx)
   }
 
-  async openStream (peer: PeerId, { protocols, signal, timeoutMs }: OpenOptions = {}): Promise<NegotiatedStream> {
+  async openStream (peer: PeerId, { protocols, signal, timeoutMs, lazy }: OpenOptions = {}): Promise<NegotiatedStream> {
     const connection = this.#connections.oldest(peer, 'Cannot open stream')
     const call = this.#calls.start({ peer, connection }, { signal }, Infinity)
-    this.#tell(call, { type: 'open-for-call', call, protocols, timeoutMs })
+    this.#tell(call, { type: 'open-for-call', call, protocols, timeoutMs, lazy })
     return await call.promise
   }
 

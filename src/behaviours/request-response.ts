@@ -19,11 +19,11 @@ import type { ConnectionId } from '../core/ids.ts'
 import type { OptionTable } from '../core/options.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
-import type { CallOptions } from './call-options.ts'
+import type { CallOptions, LazyOptions } from './call-options.ts'
 import type { Call } from './calls.ts'
 import type { RequestCommand, RequestEvent, RequestResponseConfig, RequestResponseLimits, Serve } from './request-handler.ts'
 
-export type { CallOptions, SignalOptions } from './call-options.ts'
+export type { CallOptions, LazyOptions, SignalOptions } from './call-options.ts'
 export type { ReceivedRequest } from './inbound-request.ts'
 export type { InboundFailure, RequestEvent, Serve } from './request-handler.ts'
 export type { HandlerContext, StreamContext } from './stream-callback.ts'
@@ -51,6 +51,9 @@ export interface RequestResponseInit {
   runOnLimitedConnection?: boolean | undefined
 }
 
+/** Options of a request. */
+export interface RequestOptions extends CallOptions, LazyOptions {}
+
 /** A request-response behaviour; its events are {@link RequestEvent}. */
 export interface RequestResponse extends NetworkBehaviour<RequestEvent, unknown, unknown> {
   /**
@@ -61,11 +64,12 @@ export interface RequestResponse extends NetworkBehaviour<RequestEvent, unknown,
    * - `StreamUpgradeError`: no stream could be had (`negotiation-failed`: the peer does not speak the protocol), or 1024
    *   requests are open (`limit`)
    * - `RemoteProtocolError`: the response is longer than `maxResponseBytes`
-   * - the error of the stream, such as `StreamResetError`: the peer refused, or failed
+   * - the error of the stream, such as `StreamResetError`: the peer refused, or failed; with `lazy` also `NegotiationError`:
+   *   it had announced the protocol, and does not speak it
    * - `ConnectionClosedError`, `AbortError` of the signal, `TimeoutError` after `timeoutMs` (default: the option)
    * - `TypeError` or `RangeError`: the request is no bytes, or longer than `maxRequestBytes`
    */
-  request (peer: PeerId, request: Uint8Array, options?: CallOptions): Promise<Uint8Array>
+  request (peer: PeerId, request: Uint8Array, options?: RequestOptions): Promise<Uint8Array>
 }
 
 interface RequestResponseOptions extends RequestResponseLimits {
@@ -150,11 +154,11 @@ class RequestResponseBehaviour implements NetworkBehaviour<RequestEvent, Request
     return this.#outbox.poll(cx)
   }
 
-  async request (peer: PeerId, request: Uint8Array, options: CallOptions = {}): Promise<Uint8Array> {
+  async request (peer: PeerId, request: Uint8Array, { lazy, ...options }: RequestOptions = {}): Promise<Uint8Array> {
     checkRequest(request, this.#config.limits.maxRequestBytes)
     const connection = this.#connections.oldest(peer, 'Cannot request')
     const call = this.#calls.start({ peer, connection }, options, this.#config.limits.timeoutMs)
-    this.#tell(call, { type: 'send', request, call })
+    this.#tell(call, { type: 'send', request, call, lazy })
     return await call.promise
   }
 

@@ -1,10 +1,11 @@
 import { StreamMessageEvent, StreamResetError } from '@libp2p/interface'
+import { LazyUse } from './lazy-use.ts'
 import { chunksOf } from './stream-reader.ts'
 import type { AbortOptions, Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { Uint8ArrayList } from 'uint8arraylist'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { StreamPort } from '../connection/muxer-port.ts'
-import type { RemoteEnd } from './stream-reader.ts'
+import type { StreamEnd } from './stream-reader.ts'
 
 /** Who is told what happens to a stream: the driver of its connection. Only told while not busy. */
 export interface StreamSink {
@@ -12,6 +13,8 @@ export interface StreamSink {
   readonly isBusy: boolean
   /** Runs `task` when the running drain has ended. */
   whenIdle (task: () => void): void
+  /** Runs `task` in the next turn of the event loop. */
+  nextTurn (task: () => void): void
   /** Takes bytes of the negotiation, and drains inside the event that brought them. */
   streamData (port: StreamAdapter, bytes: Uint8Array): void
   /** The remote ended its side, and every byte before that was taken. */
@@ -50,18 +53,21 @@ const ADOPTED_METHODS = {
  *
  * While the stream is negotiated its bytes go to the sink; once it is accepted they are its user's, and only its end is
  * watched. The end of the remote is latched from birth on, as a lost connection later looks like an orderly end.
+ *
+ * A stream that was opened lazily (`assumed`) is its user's and negotiated at the same time: this listener came first, so it
+ * takes the bytes of the negotiation before any other sees them (HOST 7).
  */
-export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
+export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   readonly stream: NegotiatedStream
   readonly #sink: StreamSink
   readonly #closeStream: Stream['close']
-  #phase: 'waiting' | 'negotiating' | 'accepted' | 'done' = 'waiting'
+  #phase: 'waiting' | 'negotiating' | 'assumed' | 'accepted' | 'done' = 'waiting'
   #remoteEnded: boolean
   #hasToldEnd = false
   #isClosing = false
   #isOfHost = false
-  /** What the stream closed with, if it was not in order. */
-  #error: Error | undefined
+  #failure: Error | undefined
+  #lazy: LazyUse | undefined
 
   /**
    * @param stream - the host's stream; gets the methods of {@link NegotiatedStream}
@@ -82,14 +88,19 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
     return this.#remoteEnded
   }
 
+  /** What the stream closed with, if it was not in order. */
+  get failure (): Error | undefined {
+    return this.#failure
+  }
+
   /** Listener of the stream. */
   handleEvent (event: StreamMessageEvent | StreamCloseEvent | Event): void {
     if ('data' in event) {
-      this.#onBytes(event.data)
+      this.#onBytes(event)
       return
     }
     if ('error' in event) {
-      this.#error = event.error
+      this.#failure = event.error
     } else {
       this.#remoteEnded = true
     }
@@ -114,16 +125,33 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
     this.stream.send(bytes)
   }
 
+  /** See {@link StreamPort}. To be called inside the event that brought the bytes: once it has ended a stream takes none back. */
+  readLater (bytes: Uint8Array): void {
+    this.stream.removeEventListener('message', this)
+    this.stream.unshift(bytes)
+    this.#sink.nextTurn(() => { this.#listen() })
+  }
+
+  /** See {@link StreamPort}. The turn is the event loop's, so that who awaits the stream may still write first. */
+  assume (protocol: string, opening: Uint8Array): void {
+    this.#phase = 'assumed'
+    this.stream.protocol = protocol
+    const lazy = new LazyUse(this.stream, this, opening)
+    this.#lazy = lazy
+    this.#sink.nextTurn(() => { lazy.flush() })
+  }
+
   /** See {@link StreamPort}. */
   accept (protocol: string): void {
     this.#phase = 'accepted'
     this.stream.removeEventListener('message', this)
     this.stream.protocol = protocol
+    this.#lazy?.confirmed()
   }
 
   /** See {@link StreamPort}. */
   get isRead (): boolean {
-    return this.stream.listenerCount('message') > 0
+    return this.stream.listenerCount('message') > (this.#phase === 'assumed' ? 1 : 0)
   }
 
   /** See {@link StreamPort}. */
@@ -146,14 +174,14 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
   /**
    * The stream is one of the host's, negotiated here or by the host itself: only its end is watched.
    *
-   * @param isCorrected - whether the host gets the iterator that ends
+   * @param isCorrected - whether the host gets the iterator that ends; on a lazy stream it does, as no other gives its error
    */
   giveToHost (isCorrected: boolean): void {
     this.#isOfHost = true
     if (this.#phase === 'waiting') {
       this.#phase = 'accepted'
     }
-    if (!isCorrected) {
+    if (!isCorrected && this.#lazy === undefined) {
       Reflect.deleteProperty(this.stream, Symbol.asyncIterator)
     }
   }
@@ -169,30 +197,50 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
       this.#isClosing = true
       this.#tellClosing()
     }
-    return this.#closeStream.call(this.stream, options)
+    return this.#lazy === undefined
+      ? this.#closeStream.call(this.stream, options)
+      : this.#lazy.close(async () => { await this.#closeStream.call(this.stream, options) })
   }
 
-  #onBytes (data: Uint8Array | Uint8ArrayList): void {
-    if (this.#phase !== 'negotiating') {
+  get #isNegotiating (): boolean {
+    return this.#phase === 'negotiating' || this.#phase === 'assumed'
+  }
+
+  #onBytes (event: StreamMessageEvent): void {
+    if (!this.#isNegotiating) {
       return
     }
+    if (this.#phase === 'assumed') {
+      event.stopImmediatePropagation()
+    }
     if (this.#sink.isBusy) {
-      this.#takeLater(data)
+      this.#takeLater(event.data)
     } else {
-      this.#sink.streamData(this, data.subarray())
+      this.#sink.streamData(this, event.data.subarray())
       this.#settle()
     }
   }
 
   /** Hands the bytes back to the stream: what is left over by a negotiation can be handed back inside an event only. */
   #takeLater (data: Uint8Array | Uint8ArrayList): void {
-    this.stream.removeEventListener('message', this)
-    this.stream.unshift(data)
-    this.#sink.whenIdle(() => {
-      if (this.#phase === 'negotiating') {
-        this.stream.addEventListener('message', this)
-      }
-    })
+    const { stream } = this
+    if (this.#phase === 'assumed') {
+      // This listener must stay the first one.
+      stream.pause()
+      stream.unshift(data)
+      this.#sink.whenIdle(() => { resume(stream) })
+    } else {
+      stream.removeEventListener('message', this)
+      stream.unshift(data)
+      this.#sink.whenIdle(() => { this.#listen() })
+    }
+  }
+
+  /** Asks for bytes again. */
+  #listen (): void {
+    if (this.#phase === 'negotiating') {
+      this.stream.addEventListener('message', this)
+    }
   }
 
   /**
@@ -202,7 +250,7 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
   #tellClosing (): void {
     if (this.#sink.isBusy) {
       this.#sink.whenIdle(() => { this.#tellClosing() })
-    } else if (this.#phase === 'accepted' && !this.#isOfHost && !this.isRead) {
+    } else if ((this.#phase === 'accepted' || this.#phase === 'assumed') && !this.#isOfHost && !this.isRead) {
       this.#sink.streamClosing(this)
     }
   }
@@ -213,10 +261,10 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
       this.#sink.whenIdle(() => { this.#settle() })
       return
     }
-    if (this.#phase === 'negotiating' && this.stream.readBufferLength > 0) {
+    if (this.#isNegotiating && this.stream.readBufferLength > 0) {
       return
     }
-    if (this.#phase === 'negotiating' && this.#remoteEnded && !this.#hasToldEnd) {
+    if (this.#isNegotiating && this.#remoteEnded && !this.#hasToldEnd) {
       this.#hasToldEnd = true
       this.#sink.streamEnded(this)
     }
@@ -231,8 +279,16 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
     if (isOrderly) {
       this.#sink.streamClosed(this)
     } else {
-      this.#sink.streamReset(this, this.#error ?? new StreamResetError('The stream was lost with its connection'))
+      this.#failure ??= new StreamResetError('The stream was lost with its connection')
+      this.#sink.streamReset(this, this.#failure)
     }
+  }
+}
+
+/** What it has buffered follows from inside this call. */
+function resume (stream: Stream): void {
+  if (stream.readStatus === 'paused') {
+    stream.resume()
   }
 }
 

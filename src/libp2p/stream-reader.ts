@@ -7,9 +7,12 @@ type Chunk = Uint8Array | Uint8ArrayList
 /** A reader that falls behind pauses the stream here: one flow-control window, far below the host's limit of 4 MiB. */
 const PAUSE_ABOVE_BYTES = 262_144
 
-/** Whether the remote has ended its side: what tells an orderly end from a lost connection, which look alike afterwards. */
-export interface RemoteEnd {
+/** How a stream ended, latched from its birth on. */
+export interface StreamEnd {
+  /** Whether the remote has ended its side: what tells an orderly end from a lost connection, which look alike afterwards. */
   readonly remoteEnded: boolean
+  /** What the stream closed with, if it was not in order. */
+  readonly failure?: Error | undefined
 }
 
 /**
@@ -20,7 +23,7 @@ export interface RemoteEnd {
  * @param stream - the host's stream
  * @param end - latched from the birth of the stream on
  */
-export async function * chunksOf (stream: Stream, end: RemoteEnd): AsyncGenerator<Chunk, void, undefined> {
+export async function * chunksOf (stream: Stream, end: StreamEnd): AsyncGenerator<Chunk, void, undefined> {
   const reader = new ReadAhead(stream)
   try {
     for (;;) {
@@ -30,7 +33,7 @@ export async function * chunksOf (stream: Stream, end: RemoteEnd): AsyncGenerato
       } else if (reader.mayGetMore()) {
         await reader.change()
       } else {
-        throwUnlessEnded(stream, end, reader.failure)
+        throwUnlessEnded(stream, end, reader.failure ?? end.failure)
         return
       }
     }
@@ -117,7 +120,7 @@ class ReadAhead {
   }
 }
 
-function throwUnlessEnded (stream: Stream, end: RemoteEnd, failure: Error | undefined): void {
+function throwUnlessEnded (stream: Stream, end: StreamEnd, failure: Error | undefined): void {
   switch (stream.status) {
     case 'reset':
       throw failure ?? new StreamResetError()

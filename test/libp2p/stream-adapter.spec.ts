@@ -23,6 +23,10 @@ class RecordingSink implements StreamSink {
     }
   }
 
+  nextTurn (task: () => void): void {
+    setImmediate(task)
+  }
+
   /** The drain is over. */
   rest (): void {
     this.isBusy = false

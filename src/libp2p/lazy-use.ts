@@ -1,0 +1,89 @@
+import { Uint8ArrayList } from 'uint8arraylist'
+import type { AbortOptions, Stream } from '@libp2p/interface'
+import type { StreamEnd } from './stream-reader.ts'
+
+/**
+ * What is different for the user of a stream that was opened lazily (S2.26 to S2.28): the first bytes share their write with
+ * the opening, and once the peer did not agree, writing fails with the very error that reading fails with.
+ *
+ * The methods stay in place after the peer agreed, as somebody may have put others around them by then.
+ */
+export class LazyUse {
+  readonly #stream: Stream
+  readonly #end: StreamEnd
+  readonly #send: Stream['send']
+  readonly #closeRead: Stream['closeRead']
+  /** Header and proposal, until they are sent. */
+  #opening: Uint8Array | undefined
+  #isConfirmed = false
+  #mustCloseRead = false
+
+  /**
+   * @param stream - gets `send` and `closeRead`
+   * @param end - what the stream closed with
+   * @param opening - what the peer has to see first
+   */
+  constructor (stream: Stream, end: StreamEnd, opening: Uint8Array) {
+    this.#stream = stream
+    this.#end = end
+    this.#opening = opening
+    this.#send = stream.send.bind(stream)
+    this.#closeRead = stream.closeRead.bind(stream)
+    Object.assign(stream, {
+      send: (data: Uint8Array | Uint8ArrayList) => this.#write(data),
+      closeRead: async (options?: AbortOptions) => { await this.#endReading(options) }
+    })
+  }
+
+  /** Sends the opening, if nothing has yet: nothing that may be written is waited for any longer. */
+  flush (): void {
+    const opening = this.#opening
+    if (opening === undefined || this.#stream.writeStatus !== 'writable') {
+      return
+    }
+    this.#opening = undefined
+    try {
+      this.#send(opening)
+    } catch {
+      // The host has aborted the stream with this error, so its user meets it there.
+    }
+  }
+
+  /** Ends this side, without waiting for the peer to agree (S2.27). Does not fail because the peer did not (S2.26). */
+  async close (close: () => Promise<void>): Promise<void> {
+    this.flush()
+    try {
+      await close()
+    } catch (error) {
+      if (this.#end.failure === undefined) {
+        throw error
+      }
+    }
+  }
+
+  /** The peer agreed. */
+  confirmed (): void {
+    this.#isConfirmed = true
+    if (this.#mustCloseRead) {
+      void this.#closeRead()
+    }
+  }
+
+  #write (data: Uint8Array | Uint8ArrayList): boolean {
+    if (this.#end.failure !== undefined) {
+      throw this.#end.failure
+    }
+    const opening = this.#opening
+    this.#opening = undefined
+    return this.#send(opening === undefined ? data : new Uint8ArrayList(opening, data))
+  }
+
+  /** To end reading at once would drop the answer of the peer with everything else. */
+  async #endReading (options: AbortOptions | undefined): Promise<void> {
+    if (this.#isConfirmed) {
+      await this.#closeRead(options)
+    } else {
+      this.#mustCloseRead = true
+    }
+  }
+}
