@@ -49,16 +49,18 @@ export class LazyUse {
     }
   }
 
-  /** Ends this side, without waiting for the peer to agree (S2.27). Does not fail because the peer did not (S2.26). */
+  /**
+   * Ends this side, without waiting for the peer to agree (S2.27). That the peer did not is no failure of closing (S2.26); the
+   * host's own `close` may reject then, or go on for ever, if it was waiting for the link.
+   *
+   * @param close - the host's
+   */
   async close (close: () => Promise<void>): Promise<void> {
     this.flush()
-    try {
-      await close()
-    } catch (error) {
-      if (this.#end.failure === undefined) {
-        throw error
-      }
-    }
+    await new Promise<void>((resolve, reject) => {
+      this.#stream.addEventListener('close', () => { resolve() }, { once: true })
+      close().then(resolve, reject)
+    })
   }
 
   /** The peer agreed. */

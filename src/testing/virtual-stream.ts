@@ -129,8 +129,8 @@ export class VirtualPort implements StreamPort<VirtualStream> {
   #phase: 'waiting' | 'paused' | 'negotiating' | 'assumed' | 'accepted' = 'waiting'
   /** Opened lazily: what the first bytes are to share their write with. */
   #opening: Uint8Array | undefined
-  /** What came and is not asked for yet. */
-  #early: Array<() => void> = []
+  /** What came over the link and was not delivered yet. */
+  readonly #arrivals: Array<() => void> = []
 
   constructor (link: StreamLink, events: VirtualPortEvents) {
     this.#link = link
@@ -151,10 +151,8 @@ export class VirtualPort implements StreamPort<VirtualStream> {
 
   start (): void {
     this.#phase = 'negotiating'
-    const early = this.#early
-    this.#early = []
-    for (const deliver of early) {
-      this.#arrived(deliver)
+    for (let left = this.#arrivals.length; left > 0; left--) {
+      this.#deliverNext()
     }
   }
 
@@ -164,12 +162,8 @@ export class VirtualPort implements StreamPort<VirtualStream> {
 
   readLater (bytes: Uint8Array): void {
     this.#phase = 'paused'
-    this.#early.unshift(() => { this.#give(bytes) })
-    this.#events.input(() => {
-      if (this.#phase === 'paused') {
-        this.start()
-      }
-    })
+    this.#arrivals.unshift(() => { this.#give(bytes) })
+    this.#events.input(() => { this.start() })
   }
 
   assume (protocol: string, opening: Uint8Array): void {
@@ -227,11 +221,15 @@ export class VirtualPort implements StreamPort<VirtualStream> {
   }
 
   #arrived (deliver: () => void): void {
+    this.#arrivals.push(deliver)
+    this.#deliverNext()
+  }
+
+  /** One arrival is one input. */
+  #deliverNext (): void {
     this.#events.input(() => {
-      if (this.#phase === 'waiting' || this.#phase === 'paused') {
-        this.#early.push(deliver)
-      } else {
-        deliver()
+      if (this.#phase !== 'waiting' && this.#phase !== 'paused') {
+        this.#arrivals.shift()?.()
       }
     })
   }
