@@ -29,6 +29,9 @@ export interface StreamSink {
   ignoreForKeepAlive (port: StreamAdapter): void
 }
 
+/** What a negotiation is given at a time: the rest of a flood stays in the stream, where it is not copied for every turn. */
+const MAX_SHARE_BYTES = 16_384
+
 const ADAPTER: unique symbol = Symbol('libp2p-behaviours.stream')
 
 interface Adopted extends Stream {
@@ -68,6 +71,8 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   #isOfHost = false
   #failure: Error | undefined
   #lazy: LazyUse | undefined
+  /** Bytes are asked for again in the next turn. */
+  #isLater = false
 
   /**
    * @param stream - the host's stream; gets the methods of {@link NegotiatedStream}
@@ -127,9 +132,8 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
 
   /** See {@link StreamPort}. To be called inside the event that brought the bytes: once it has ended a stream takes none back. */
   readLater (bytes: Uint8Array): void {
-    this.stream.removeEventListener('message', this)
+    this.#listenLater()
     this.stream.unshift(bytes)
-    this.#sink.nextTurn(() => { this.#listen() })
   }
 
   /** See {@link StreamPort}. The turn is the event loop's, so that who awaits the stream may still write first. */
@@ -216,9 +220,18 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     if (this.#sink.isBusy) {
       this.#takeLater(event.data)
     } else {
-      this.#sink.streamData(this, event.data.subarray())
+      this.#sink.streamData(this, this.#shareOf(event.data))
       this.#settle()
     }
+  }
+
+  #shareOf (data: Uint8Array | Uint8ArrayList): Uint8Array {
+    if (this.#phase === 'assumed' || data.byteLength <= MAX_SHARE_BYTES) {
+      return data.subarray()
+    }
+    this.#listenLater()
+    this.stream.unshift(data instanceof Uint8Array ? data.subarray(MAX_SHARE_BYTES) : data.sublist(MAX_SHARE_BYTES))
+    return data.subarray(0, MAX_SHARE_BYTES)
   }
 
   /** Hands the bytes back to the stream: what is left over by a negotiation can be handed back inside an event only. */
@@ -233,6 +246,17 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
       stream.removeEventListener('message', this)
       stream.unshift(data)
       this.#sink.whenIdle(() => { this.#listen() })
+    }
+  }
+
+  #listenLater (): void {
+    if (!this.#isLater) {
+      this.#isLater = true
+      this.stream.removeEventListener('message', this)
+      this.#sink.nextTurn(() => {
+        this.#isLater = false
+        this.#listen()
+      })
     }
   }
 
