@@ -106,10 +106,10 @@ module.exports = {
     },
     {
       name: 'no-unlisted-packages',
-      comment: 'what is imported stands in package.json',
+      comment: 'what is imported stands in package.json; an optional peer, which has a line in peerDependenciesMeta, is called npm-no-pkg as well',
       severity: 'error',
       from: { path: '^src/' },
-      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] }
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['npm-peer'] }
     },
     {
       name: 'no-smoldot',

@@ -1,20 +1,11 @@
 import { PENDING, composeHandlers } from 'libp2p-behaviours'
+import { matrix } from 'libp2p-behaviours/bench'
 import { Connection } from 'libp2p-behaviours/connection'
 import { CloningTwin } from './cloning-twin.ts'
 import { SpinningHandler } from './spinning-handler.ts'
 import type { MuxerPort } from 'libp2p-behaviours/connection'
-import type { Bench, Matrix } from './matrix.ts'
 
-interface Cell {
-  readonly behaviours: number
-  /** Names that each of them lists. */
-  readonly protocols: number
-  /** Our connection with one handler that wakes itself, or the slow twin of its diff with the same handlers. */
-  readonly variant: 'one-woke' | 'clone'
-  readonly [axis: string]: string | number
-}
-
-/** The sizes that libp2p/rust-libp2p measures: 10, 100 and 1000 names in all, and twice as many with 20 behaviours. */
+/** Behaviours and names of each, as libp2p/rust-libp2p measures: 10, 100 and 1000 names in all, and twice as many with 20 behaviours. */
 const SIZES = [
   [1, 10], [1, 100], [1, 1000],
   [5, 2], [5, 20], [5, 200],
@@ -23,40 +14,60 @@ const SIZES = [
 ] as const
 
 /** One turn of a connection where one handler woke and nothing changed, from its wake to PENDING. */
-export const connectionPoll: Matrix<Cell> = {
+export default matrix({
   name: 'connection-poll',
-  cells: SIZES.flatMap(([behaviours, protocols]) => [
-    { behaviours, protocols, variant: 'one-woke' }, { behaviours, protocols, variant: 'clone' }
-  ] as const),
-  iterations: 1000,
-  baseline: 'clone',
+  axes: {
+    behaviours: [1, 5, 10, 20],
+    iterations: [1000],
+    /** Names that each behaviour lists. */
+    protocols: [1, 2, 10, 20, 100, 200, 1000],
+    /** Our connection with one handler that wakes itself, or the slow twin of its diff with the same handlers. */
+    variant: ['one-woke', 'clone']
+  },
+  exclude: ({ behaviours, protocols }) => !SIZES.some(size => size[0] === behaviours && size[1] === protocols),
+  baseline: { variant: 'clone' },
+  claims: [{ where: { variant: 'one-woke' }, axis: 'protocols', slope: [-0.1, 0.1] }],
   setup: ({ behaviours, protocols, variant }) => {
     const handlers = Array.from({ length: behaviours }, (_, owner) =>
       new SpinningHandler(Array.from({ length: protocols }, (_, index) => `/bench/${owner}/${index}/1.0.0`)))
-    const spinning = handlers.at(-1)
-    if (spinning === undefined) {
-      throw new RangeError('Cannot measure a connection without handlers')
-    }
-    return variant === 'one-woke' ? oneWoke(handlers, spinning) : clone(handlers, spinning)
+    return new Turns(handlers, variant === 'one-woke' ? oneWoke(handlers) : clone(handlers))
+  },
+  run: (turns, iterations) => turns.take(iterations),
+  verify: (turns, { iterations, checksum }) => checksum === iterations && turns.polls === iterations
+})
+
+/** Turns in which the last of some handlers spins, and nobody else may be polled. */
+class Turns {
+  readonly #handlers: readonly SpinningHandler[]
+  readonly #drain: () => void
+  readonly #pollsBefore: number
+
+  constructor (handlers: readonly SpinningHandler[], drain: () => void) {
+    this.#handlers = handlers
+    this.#drain = drain
+    this.#pollsBefore = this.#allPolls
+  }
+
+  /** Polls of all handlers since the first turn. */
+  get polls (): number {
+    return this.#allPolls - this.#pollsBefore
+  }
+
+  /** Returns how often the spinning handler was polled. */
+  take (turns: number): number {
+    const spinning = this.#handlers.at(-1)
+    const before = spinning?.polls ?? 0
+    spinning?.spin(turns)
+    this.#drain()
+    return (spinning?.polls ?? 0) - before
+  }
+
+  get #allPolls (): number {
+    return this.#handlers.reduce((sum, handler) => sum + handler.polls, 0)
   }
 }
 
-/** The last of `handlers` spins; the checksum is the number of its polls, and nobody else may be polled. */
-function benchOf (handlers: readonly SpinningHandler[], spinning: SpinningHandler, drain: () => void): Bench {
-  const polls = (): number => handlers.reduce((sum, handler) => sum + handler.polls, 0)
-  const pollsBefore = polls()
-  return {
-    run (iterations) {
-      const before = spinning.polls
-      spinning.spin(iterations)
-      drain()
-      return spinning.polls - before
-    },
-    verify: (iterations, checksum) => checksum === iterations && polls() - pollsBefore === iterations
-  }
-}
-
-function oneWoke (handlers: readonly SpinningHandler[], spinning: SpinningHandler): Bench {
+function oneWoke (handlers: readonly SpinningHandler[]): () => void {
   let isWoken = true
   const connection = new Connection({
     id: 'bench',
@@ -79,18 +90,18 @@ function oneWoke (handlers: readonly SpinningHandler[], spinning: SpinningHandle
   if (connection.localProtocols.size !== expected) {
     throw new Error(`the connection has ${connection.localProtocols.size} of ${expected} protocols`)
   }
-  return benchOf(handlers, spinning, drain)
+  return drain
 }
 
-function clone (handlers: readonly SpinningHandler[], spinning: SpinningHandler): Bench {
+function clone (handlers: readonly SpinningHandler[]): () => void {
   const twin = new CloningTwin(handlers)
-  return benchOf(handlers, spinning, () => {
+  return () => {
     while (twin.isWoken) {
       if (twin.poll()) {
         throw new Error('the set of names changed')
       }
     }
-  })
+  }
 }
 
 const IDLE_MUXER: MuxerPort = { openStream () {}, cancelOpening () {}, close () {}, abort () {} }

@@ -1,25 +1,41 @@
 import { CoalescingExecutor } from 'libp2p-behaviours/concurrency'
-import type { Bench, Matrix } from './matrix.ts'
+import { matrix } from 'libp2p-behaviours/bench'
 
 /** Sources of jobs: each schedules one, then the event loop goes round once. */
 const BATCH = 1000
 
-interface Cell {
-  /** A `CoalescingExecutor` with its tasks, or `queueMicrotask` with a closure for each job. */
-  readonly variant: 'ours' | 'microtask'
-  readonly [axis: string]: string | number
-}
-
-/** One job is scheduled and run. No source schedules twice before its job has run, so that nothing is saved by coalescing. */
-export const executorSchedule: Matrix<Cell> = {
+/** A batch of jobs is scheduled and run. No source schedules twice before its job has run, so that nothing is saved by coalescing. */
+export default matrix({
   name: 'executor-schedule',
-  cells: [{ variant: 'ours' }, { variant: 'microtask' }],
-  iterations: 10 * BATCH,
-  baseline: 'microtask',
-  setup: ({ variant }) => variant === 'ours' ? ours() : microtask()
+  axes: {
+    /** A `CoalescingExecutor` with its tasks, or `queueMicrotask` with a closure for each job. */
+    variant: ['ours', 'microtask']
+  },
+  baseline: { variant: 'microtask' },
+  units: () => BATCH,
+  setup: ({ variant }) => variant === 'ours' ? ours() : microtask(),
+  run: async ({ schedule, ran }, iterations) => {
+    const before = ran()
+    for (let left = iterations; left > 0; left--) {
+      const expected = ran() + BATCH
+      schedule()
+      do {
+        await macrotask()
+      } while (ran() < expected)
+    }
+    return ran() - before
+  },
+  verify: (_, { iterations, checksum }) => checksum === iterations * BATCH
+})
+
+interface Jobs {
+  /** Schedules a batch of jobs. */
+  schedule (): void
+  /** How many ran so far. */
+  ran (): number
 }
 
-function ours (): Bench {
+function ours (): Jobs {
   const executor = new CoalescingExecutor({
     now: () => performance.now(),
     soon: (turn) => { queueMicrotask(turn) },
@@ -28,37 +44,25 @@ function ours (): Bench {
   })
   let jobs = 0
   const tasks = Array.from({ length: BATCH }, (_, source) => executor.task(() => { jobs += source < BATCH ? 1 : 0 }))
-  return benchOf(() => {
-    for (const task of tasks) {
-      task.schedule()
-    }
-  }, () => jobs)
-}
-
-function microtask (): Bench {
-  let jobs = 0
-  return benchOf(() => {
-    for (let source = 0; source < BATCH; source++) {
-      queueMicrotask(() => { jobs += source < BATCH ? 1 : 0 })
-    }
-  }, () => jobs)
-}
-
-/** @param schedule - schedules a batch of jobs, each of which adds 1 to what `ran` gives */
-function benchOf (schedule: () => void, ran: () => number): Bench {
   return {
-    async run (iterations) {
-      const before = ran()
-      for (let left = iterations; left > 0; left -= BATCH) {
-        const expected = ran() + BATCH
-        schedule()
-        do {
-          await macrotask()
-        } while (ran() < expected)
+    schedule () {
+      for (const task of tasks) {
+        task.schedule()
       }
-      return ran() - before
     },
-    verify: (iterations, checksum) => checksum === iterations
+    ran: () => jobs
+  }
+}
+
+function microtask (): Jobs {
+  let jobs = 0
+  return {
+    schedule () {
+      for (let source = 0; source < BATCH; source++) {
+        queueMicrotask(() => { jobs += source < BATCH ? 1 : 0 })
+      }
+    },
+    ran: () => jobs
   }
 }
 

@@ -1,28 +1,43 @@
 import { TypedEventEmitter } from 'main-event'
 import { CompositeSubscription, EventHub, subscription } from 'libp2p-behaviours/subscriptions'
 import { Subscription } from 'rxjs'
+import { matrix } from 'libp2p-behaviours/bench'
 import { ArrayContainer, SetContainer } from './plain-containers.ts'
-import type { Bench, Matrix } from './matrix.ts'
+import type { Work } from 'libp2p-behaviours/bench'
 
-interface AddRemoveCell {
-  /** Subscriptions that are there all the time. */
-  readonly present: number
-  /** `CompositeSubscription`, `EventHub`, the emitter of js-libp2p's nodes, and the container of RxJS. */
-  readonly variant: 'ours' | 'hub' | 'main-event' | 'rxjs'
-  readonly [axis: string]: string | number
+/** Work that is done once an iteration and gives 1, and whether so much of it left what it should. */
+interface Bench {
+  work (): number
+  isDone (iterations: number): boolean
+}
+
+/** What all matrices of this file do. */
+const common = {
+  run: ({ work }: Bench, iterations: number) => {
+    let sum = 0
+    for (let left = iterations; left > 0; left--) {
+      sum += work()
+    }
+    return sum
+  },
+  verify: ({ isDone }: Bench, { iterations, checksum }: Work) => checksum === iterations && isDone(iterations)
 }
 
 /** One subscription is made, added and removed again, which ends it. */
-export const subscriptionsAddRemove: Matrix<AddRemoveCell> = {
+const addRemove = matrix({
   name: 'subscriptions-add-remove',
-  cells: [1, 10, 100, 1000, 10_000].flatMap(present =>
-    (['ours', 'hub', 'main-event', 'rxjs'] as const).map(variant => ({ present, variant }))),
-  iterations: 1000,
-  baseline: 'main-event',
-  setup: ({ present, variant }) => ADD_REMOVE[variant](present)
-}
+  axes: {
+    /** Subscriptions that are there all the time. */
+    present: [1, 10, 100, 1000, 10_000],
+    /** `CompositeSubscription`, `EventHub`, the emitter of js-libp2p's nodes, and the container of RxJS. */
+    variant: ['ours', 'hub', 'main-event', 'rxjs']
+  },
+  baseline: { variant: 'main-event' },
+  setup: ({ present, variant }) => ADD_REMOVE[variant](present),
+  ...common
+})
 
-const ADD_REMOVE: Record<AddRemoveCell['variant'], (present: number) => Bench> = {
+const ADD_REMOVE: Record<'ours' | 'hub' | 'main-event' | 'rxjs', (present: number) => Bench> = {
   ours: (present) => {
     const container = new CompositeSubscription()
     repeat(present, () => container.add(subscription(() => {})))
@@ -64,19 +79,16 @@ const ADD_REMOVE: Record<AddRemoveCell['variant'], (present: number) => Bench> =
   }
 }
 
-interface DispatchCell {
-  readonly listeners: number
-  /** `EventHub`, or a loop over an array of callbacks. */
-  readonly variant: 'ours' | 'bare'
-  readonly [axis: string]: string | number
-}
-
 /** One event is told to all. */
-export const subscriptionsDispatch: Matrix<DispatchCell> = {
+const dispatch = matrix({
   name: 'subscriptions-dispatch',
-  cells: [1, 10, 100, 1000].flatMap(listeners => (['ours', 'bare'] as const).map(variant => ({ listeners, variant }))),
-  iterations: 2000,
-  baseline: 'bare',
+  axes: {
+    listeners: [1, 10, 100, 1000],
+    /** `EventHub`, or a loop over an array of callbacks. */
+    variant: ['ours', 'bare']
+  },
+  baseline: { variant: 'bare' },
+  units: ({ listeners }) => listeners,
   setup: ({ listeners, variant }) => {
     let heard = 0
     const callbacks = Array.from({ length: listeners }, () => (event: number): void => { heard += event })
@@ -95,21 +107,18 @@ export const subscriptionsDispatch: Matrix<DispatchCell> = {
       hub.publish(1)
       return 1
     }, verify)
-  }
-}
-
-interface SizeCell {
-  readonly present: number
-  readonly variant: 'ours' | 'array' | 'set'
-  readonly [axis: string]: string | number
-}
+  },
+  ...common
+})
 
 /** One child after the other is taken out and put back, the oldest first. */
-export const subscriptionsSize: Matrix<SizeCell> = {
+const size = matrix({
   name: 'subscriptions-size',
-  cells: [1, 2, 4, 8, 16, 32, 100, 1000, 10_000].flatMap(present => (['ours', 'array', 'set'] as const).map(variant => ({ present, variant }))),
-  iterations: 1000,
-  baseline: 'array',
+  axes: {
+    present: [1, 2, 4, 8, 16, 32, 100, 1000, 10_000],
+    variant: ['ours', 'array', 'set']
+  },
+  baseline: { variant: 'array' },
   setup: ({ present, variant }) => {
     const container = new { ours: CompositeSubscription, array: ArrayContainer, set: SetContainer }[variant]()
     const children = Array.from({ length: present }, () => container.add(() => {}))
@@ -123,21 +132,14 @@ export const subscriptionsSize: Matrix<SizeCell> = {
       container.add(child)
       return 1
     }, () => container.size === present)
-  }
-}
+  },
+  ...common
+})
 
-/** `work` is done once an iteration and gives 1. */
+export default [addRemove, dispatch, size]
+
 function benchOf (work: () => number, isDone: (iterations: number) => boolean): Bench {
-  return {
-    run (iterations) {
-      let sum = 0
-      for (let left = iterations; left > 0; left--) {
-        sum += work()
-      }
-      return sum
-    },
-    verify: (iterations, checksum) => checksum === iterations && isDone(iterations)
-  }
+  return { work, isDone }
 }
 
 function repeat (times: number, work: () => unknown): void {

@@ -1,47 +1,38 @@
 import { whenAllComplete, whenAllSucceed } from 'libp2p-behaviours/concurrency'
-import type { Bench, Matrix } from './matrix.ts'
+import { matrix } from 'libp2p-behaviours/bench'
 
 const MEMBERS = 100_000
 
-interface Cell {
-  /** Whether all must succeed, or all are waited for. */
-  readonly kind: 'succeed' | 'complete'
-  /** Plain values, or promises that are resolved. */
-  readonly members: 'values' | 'promises'
-  /** Our joins, or `Promise.all` and `Promise.allSettled`. */
-  readonly variant: 'ours' | 'promise'
-  readonly [axis: string]: string | number
-}
-
 /** 100 000 members are joined, and the result is awaited. */
-export const whenAll: Matrix<Cell> = {
+export default matrix({
   name: 'when-all',
-  cells: (['succeed', 'complete'] as const).flatMap(kind => (['values', 'promises'] as const).flatMap(members =>
-    (['ours', 'promise'] as const).map(variant => ({ kind, members, variant })))),
-  iterations: 1,
-  baseline: 'promise',
+  axes: {
+    /** Whether all must succeed, or all are waited for. */
+    kind: ['succeed', 'complete'],
+    /** Plain values, or promises that are resolved. */
+    members: ['values', 'promises'],
+    /** Our joins, or `Promise.all` and `Promise.allSettled`. */
+    variant: ['ours', 'promise']
+  },
+  baseline: { variant: 'promise' },
+  units: () => MEMBERS,
   setup: ({ kind, members, variant }) => {
     const values = Array.from({ length: MEMBERS }, (_, index) => index)
-    return benchOf(JOINS[kind][variant], members === 'values' ? values : values.map(value => Promise.resolve(value)))
-  }
-}
+    return { join: JOINS[kind][variant], members: members === 'values' ? values : values.map(value => Promise.resolve(value)) }
+  },
+  run: async ({ join, members }, iterations) => {
+    let joined = 0
+    for (let left = iterations; left > 0; left--) {
+      joined += (await join(members)).length
+    }
+    return joined
+  },
+  verify: (_, { iterations, checksum }) => checksum === iterations * MEMBERS
+})
 
 type Join = (members: readonly unknown[]) => Promise<readonly unknown[]>
 
-const JOINS: Record<Cell['kind'], Record<Cell['variant'], Join>> = {
+const JOINS: Record<'succeed' | 'complete', Record<'ours' | 'promise', Join>> = {
   succeed: { ours: members => whenAllSucceed(members), promise: members => Promise.all(members) },
   complete: { ours: members => whenAllComplete(members), promise: members => Promise.allSettled(members) }
-}
-
-function benchOf (join: Join, members: readonly unknown[]): Bench {
-  return {
-    async run (iterations) {
-      let joined = 0
-      for (let left = iterations; left > 0; left--) {
-        joined += (await join(members)).length
-      }
-      return joined
-    },
-    verify: (iterations, checksum) => checksum === iterations * MEMBERS
-  }
 }

@@ -17,8 +17,8 @@ export interface ReceivedRequest {
   readonly signal: AbortSignal
   /**
    * Answers. Resolves when the answer was handed to the muxer. Rejects with `InvalidStateError` when the request was
-   * answered, refused or has ended, with `RangeError` when the answer is too long (another may follow), or as the stream
-   * does; failures of the stream come as `inbound-failure` too, so the promise may be ignored.
+   * answered, refused or has ended, with `RangeError` when the answer is too long, `TypeError` when it is no `Uint8Array`
+   * (another may follow), or as the stream does; failures of the stream come as `inbound-failure` too, so the promise may be ignored.
    */
   respond (response: Uint8Array): Promise<void>
   /** Resets the stream: the peer's request fails. Without effect after the end. */
@@ -83,6 +83,7 @@ export class InboundRequest implements EventListenerObject {
     if (this.#state !== 'open') {
       throw new InvalidStateError('Cannot respond: the request was answered or refused, or has ended')
     }
+    checkBytes(response)
     if (response.byteLength > this.#maxResponseBytes) {
       throw new RangeError(`Cannot respond: a response must have at most ${this.#maxResponseBytes} bytes, received ${response.byteLength}`)
     }
@@ -129,5 +130,12 @@ export class InboundRequest implements EventListenerObject {
     if (error !== undefined || this.#state === 'open') {
       this.fail(error ?? new StreamResetError('The stream was lost with its connection'))
     }
+  }
+}
+
+/** Anything else would go out as an empty answer, or half of one. */
+function checkBytes (response: unknown): void {
+  if (!(response instanceof Uint8Array)) {
+    throw new TypeError(`Cannot respond: a response must be a Uint8Array, received ${typeof response}`)
   }
 }

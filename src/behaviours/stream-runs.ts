@@ -92,6 +92,8 @@ class StreamRun<Event> implements EventListenerObject {
       } else {
         await result
       }
+      // Both directions: what the callback left unread, or a listener that it forgot, must not keep the stream.
+      await this.#stream.closeRead()
       await this.#stream.close()
     } catch (error) {
       // The end of a stream shows in whatever its callback does next, and is nobody's mistake.
@@ -99,8 +101,9 @@ class StreamRun<Event> implements EventListenerObject {
         throw error
       }
     } finally {
-      this.#stream.removeEventListener('close', this)
-      this.#stream.removeEventListener('end', this)
+      if (!this.#isReadLate()) {
+        this.#detach()
+      }
     }
   }
 
@@ -110,9 +113,13 @@ class StreamRun<Event> implements EventListenerObject {
     if (status === 'reset' || status === 'aborted') {
       const error: Error | undefined = 'error' in event ? event.error : undefined
       this.fail(error ?? new StreamResetError(`The stream was ${status}`))
-    } else if (status === 'closed' && readableEnded) {
-      this.#signal.abort(new AbortError('The stream has ended'))
+    } else if (status === 'closed') {
+      // Who has not read everything may still do so, but nobody waits for it: it may never happen.
       this.#release?.()
+      if (readableEnded) {
+        this.#detach()
+        this.#signal.abort(new AbortError('The stream has ended'))
+      }
     }
   }
 
@@ -122,6 +129,16 @@ class StreamRun<Event> implements EventListenerObject {
     this.#signal.abort(reason)
     this.#release?.()
     void this.#returnIterator()
+  }
+
+  /** Both sides have ended, and not everything was read: the signal is still to be told when it is. */
+  #isReadLate (): boolean {
+    return this.#stream.status === 'closed' && !this.#stream.readableEnded
+  }
+
+  #detach (): void {
+    this.#stream.removeEventListener('close', this)
+    this.#stream.removeEventListener('end', this)
   }
 
   async #drain (events: AsyncIterable<Event>): Promise<void> {

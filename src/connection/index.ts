@@ -15,3 +15,11 @@ export type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
 export type { HostStreamRequest } from './outbound-streams.ts'
 export type { ConnectionStatus } from './shutdown.ts'
 export type { CloseReason } from '../core/close-reason.ts'
+export type { ConnectionId, Direction } from '../core/ids.ts'
+export { PENDING } from '../core/poll.ts'
+export type { Poll, PollContext } from '../core/poll.ts'
+export type {
+  AddressChanged, AnyHandler, CancelOutboundRequest, ConnectionEvent, ConnectionHandler, DialUpgradeError, FullyNegotiatedInbound,
+  FullyNegotiatedOutbound, HandlerOutput, ListenUpgradeError, NotifyBehaviour, OutboundStreamRequest, ProtocolsChanged, ReportRemoteProtocols
+} from '../handler/connection-handler.ts'
+export type { StreamUpgrade } from '../handler/stream-upgrade.ts'

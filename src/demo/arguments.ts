@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { peerIdFromString } from '@libp2p/peer-id'
 import { multiaddr } from '@multiformats/multiaddr'
 import type { Multiaddr } from '@multiformats/multiaddr'
 
@@ -79,7 +80,13 @@ function parseAddress (text: string | undefined): Multiaddr {
     throw new UsageError('dial needs the address that a listening node printed')
   }
   try {
-    return multiaddr(text)
+    const address = multiaddr(text)
+    for (const { name, value = '' } of address.getComponents()) {
+      if (name === 'p2p') {
+        peerIdFromString(value)
+      }
+    }
+    return address
   } catch (error) {
     throw new UsageError(`"${text}" is no multiaddr: use the address that a listening node printed`, { cause: error })
   }

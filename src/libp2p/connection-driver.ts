@@ -1,16 +1,18 @@
+import { ConnectionClosedError } from '@libp2p/interface'
 import { Connection } from '../connection/connection.ts'
 import { PENDING } from '../core/poll.ts'
+import { show } from '../core/printable.ts'
 import { brokenProtocolRule } from '../protocols/stream-protocol.ts'
 import { ConnectionTurns } from './connection-turns.ts'
 import { HostRequests } from './host-requests.ts'
 import { MuxerAdapter } from './muxer-adapter.ts'
-import { StreamAdapter } from './stream-adapter.ts'
+import { StreamAdapter, isOfBehaviour } from './stream-adapter.ts'
 import { StreamInputs } from './stream-inputs.ts'
 import { Wait } from './wait.ts'
 import type { AbortOptions, Connection as HostConnection, CreateStreamOptions, PeerId, Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { AnyHandler } from '../behaviour/connection-handler.ts'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
-import type { HostProtocols, ReadonlyProtocols } from '../connection/connection.ts'
+import type { ReadonlyProtocols } from '../connection/connection.ts'
 import type { ConnectionOutput, ConnectionReport, HandlerTask, ReportInterest } from '../connection/connection-output.ts'
 import type { StreamOpening, StreamPort } from '../connection/muxer-port.ts'
 import type { ConnectionStatus } from '../connection/shutdown.ts'
@@ -18,6 +20,7 @@ import type { ConnectionId } from '../core/ids.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Poll } from '../core/poll.ts'
 import type { HostOutput } from '../swarm/swarm-event.ts'
+import type { HostProtocolFeed } from './host-protocols.ts'
 import type { MuxerUser } from './muxer-adapter.ts'
 import type { MuxerOwner, NegotiatedMuxer } from './negotiated-muxer.ts'
 import type { ProtocolHolder } from './protocol-changes.ts'
@@ -30,7 +33,7 @@ export interface ConnectionDriverComponents {
   readonly driver: Turns
   readonly scheduler: Scheduler
   readonly config: SwarmConfig
-  readonly hostProtocols: HostProtocols
+  readonly hostProtocols: HostProtocolFeed
   readonly interest: ReportInterest
 }
 
@@ -163,12 +166,20 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
   // ------------------------------------------------------------------------------------- for the host: MuxerOwner
 
   /** See {@link MuxerOwner}. */
+  get isOpen (): boolean {
+    return this.status.phase === 'open'
+  }
+
+  /** See {@link MuxerOwner}. */
   inboundStream (stream: Stream): void {
     this.#streams.arrived(stream)
   }
 
   /** See {@link MuxerOwner}. A name that no peer of ours would propose is left to the host, which is less strict. */
   async openHostStream ({ protocol = '', ...options }: CreateStreamOptions): Promise<Stream> {
+    if (!this.isOpen) {
+      throw new ConnectionClosedError(`Cannot open a stream for "${show(protocol)}": the connection closes`)
+    }
     if (brokenProtocolRule(protocol, this.#components.config.connection.maxFrameLength - 1) === undefined) {
       return await this.#requests.open(protocol, options)
     }
@@ -182,6 +193,11 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
     const port = new StreamAdapter(stream, this.#streams)
     this.#giveToHost(port)
     this.#turns.input(() => { this.#machine.handleForeignStream(port) })
+  }
+
+  /** See {@link MuxerOwner}. */
+  isHidden (stream: Stream): boolean {
+    return isOfBehaviour(stream) && this.#components.hostProtocols.has(stream.protocol)
   }
 
   /** See {@link MuxerOwner}. */

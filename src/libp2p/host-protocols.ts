@@ -19,6 +19,7 @@ export const resetStrayStream: StreamHandler = (stream) => {
 export class HostProtocolFeed implements HostProtocols {
   readonly list: ProtocolList = new ProtocolList()
   readonly #registrar: Registrar
+  #names: ReadonlySet<string> = new Set()
 
   constructor (registrar: Registrar) {
     this.#registrar = registrar
@@ -29,6 +30,12 @@ export class HostProtocolFeed implements HostProtocols {
     this.list.replace(this.#registrar.getProtocols().filter((name) => (
       this.isForeign(name) && brokenProtocolRule(name, MAX_PROTOCOL_BYTES) === undefined
     )))
+    this.#names = new Set(this.list.snapshot)
+  }
+
+  /** Whether {@link list} has `protocol`. */
+  has (protocol: string): boolean {
+    return this.#names.has(protocol)
   }
 
   /** The last chance of a name that the list lacks: a peer store from an earlier run may announce a new service without an event. */

@@ -1,25 +1,24 @@
 import { Uint8ArrayList } from 'uint8arraylist'
-import type { AbortOptions, Stream } from '@libp2p/interface'
+import type { Stream } from '@libp2p/interface'
 import type { StreamEnd } from './stream-reader.ts'
 
 /**
  * What is different for the user of a stream that was opened lazily (S2.26 to S2.28): the first bytes share their write with
  * the opening, and once the peer did not agree, writing fails with the very error that reading fails with.
  *
- * The methods stay in place after the peer agreed, as somebody may have put others around them by then.
+ * `send` stays in place after the peer agreed, as somebody may have put another around it by then.
  */
 export class LazyUse {
   readonly #stream: Stream
   readonly #end: StreamEnd
   readonly #send: Stream['send']
-  readonly #closeRead: Stream['closeRead']
   /** Header and proposal, until they are sent. */
   #opening: Uint8Array | undefined
   #isConfirmed = false
-  #mustCloseRead = false
+  #closeReadLater: (() => Promise<void>) | undefined
 
   /**
-   * @param stream - gets `send` and `closeRead`
+   * @param stream - gets another `send`
    * @param end - what the stream closed with
    * @param opening - what the peer has to see first
    */
@@ -28,11 +27,7 @@ export class LazyUse {
     this.#end = end
     this.#opening = opening
     this.#send = stream.send.bind(stream)
-    this.#closeRead = stream.closeRead.bind(stream)
-    Object.assign(stream, {
-      send: (data: Uint8Array | Uint8ArrayList) => this.#write(data),
-      closeRead: async (options?: AbortOptions) => { await this.#endReading(options) }
-    })
+    stream.send = data => this.#write(data)
   }
 
   /** Sends the opening, if nothing has yet: nothing that may be written is waited for any longer. */
@@ -63,12 +58,25 @@ export class LazyUse {
     })
   }
 
+  /**
+   * Ends reading once the peer agreed: at once it would drop the answer with everything else.
+   *
+   * @param closeRead - the host's
+   */
+  async closeRead (closeRead: () => Promise<void>): Promise<void> {
+    if (this.#isConfirmed) {
+      await closeRead()
+    } else {
+      this.#closeReadLater = closeRead
+    }
+  }
+
   /** The peer agreed. */
   confirmed (): void {
     this.#isConfirmed = true
-    if (this.#mustCloseRead) {
-      void this.#closeRead()
-    }
+    this.#closeReadLater?.().catch(() => {
+      // Its user was answered, and does not read any more.
+    })
   }
 
   #write (data: Uint8Array | Uint8ArrayList): boolean {
@@ -78,14 +86,5 @@ export class LazyUse {
     const opening = this.#opening
     this.#opening = undefined
     return this.#send(opening === undefined ? data : new Uint8ArrayList(opening, data))
-  }
-
-  /** To end reading at once would drop the answer of the peer with everything else. */
-  async #endReading (options: AbortOptions | undefined): Promise<void> {
-    if (this.#isConfirmed) {
-      await this.#closeRead(options)
-    } else {
-      this.#mustCloseRead = true
-    }
   }
 }

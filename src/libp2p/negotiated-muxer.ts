@@ -23,12 +23,19 @@ declare module '@libp2p/interface' {
 
 /** Who takes over the streams of a wrapped muxer once its connection is known. */
 export interface MuxerOwner {
+  /** Whether streams may be opened: false as soon as the connection begins to close, which the inner muxer hears of later. */
+  readonly isOpen: boolean
   /** The remote opened a stream that bears no name yet. */
   inboundStream (stream: Stream): void
   /** A service of the node wants a stream that speaks `options.protocol`. */
   openHostStream (options: CreateStreamOptions): Promise<Stream>
   /** A stream that the host negotiates by itself was opened. */
   passedThrough (stream: Stream): void
+  /**
+   * Whether the host must not see `stream`: it is a behaviour's, and bears a name that a service of the node has too. The host
+   * counts the streams of each name against the limit of the service, and its connection monitor ends connections over that.
+   */
+  isHidden (stream: Stream): boolean
   /** The host closes the connection, and the muxer first; resolves when the muxer has closed. */
   closeMuxer (options: AbortOptions): Promise<void>
   /** The host ends the connection at once. */
@@ -101,14 +108,19 @@ export class NegotiatedMuxer extends TypedEventEmitter<StreamMuxerEvents> implem
     return this.inner.protocol
   }
 
-  /** The very array of the inner muxer. */
+  /** The very array of the inner muxer, unless some of its streams are hidden. */
   get streams (): Stream[] {
-    return this.inner.streams
+    const { owner, inner: { streams } } = this
+    if (owner === undefined || !streams.some((stream) => owner.isHidden(stream))) {
+      return streams
+    }
+    return streams.filter((stream) => !owner.isHidden(stream))
   }
 
-  /** Of the inner muxer. */
+  /** Of the inner muxer; `closing` while handlers have their last word before it. */
   get status (): StreamMuxer['status'] {
-    return this.inner.status
+    const { owner, inner: { status } } = this
+    return status === 'open' && owner?.isOpen === false ? 'closing' : status
   }
 
   /**

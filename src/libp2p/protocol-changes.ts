@@ -25,7 +25,8 @@ export interface SwarmProtocols {
   subscribe (filter: ProtocolFilter, callback: ChangeCallback): Subscription
   /**
    * Resolves with the first connection on which `peer` speaks `protocol`, now or later. It does not dial, and it outlives
-   * reconnects. Rejects with `AbortError`, `TimeoutError`, or `InvalidStateError` when the node stops.
+   * reconnects. Rejects with `AbortError`, `TimeoutError`, or `InvalidStateError` when the node stops, and with `TypeError` for
+   * a protocol that is no string.
    */
   whenSupports (peer: PeerId, protocol: string, options?: CallOptions): Promise<ProtocolSupport>
   /** Whether `peer` speaks `protocol`; undefined when no open connection of it has a full report. */
@@ -94,6 +95,9 @@ export class ProtocolChanges implements SwarmProtocols {
 
   /** See {@link SwarmProtocols}. */
   async whenSupports (peer: PeerId, protocol: string, options?: CallOptions): Promise<ProtocolSupport> {
+    if (typeof protocol !== 'string') {
+      throw new TypeError(`Cannot wait until a peer supports a protocol: it must be a string, received ${typeof protocol}`)
+    }
     const action = `Cannot wait until ${peer.toString()} supports "${show(protocol)}"`
     const { scheduler } = this.#components
     const wait: Wait<ProtocolSupport> = new Wait({ scheduler, action }, options)

@@ -1,6 +1,6 @@
 import { StreamMessageEvent, StreamResetError } from '@libp2p/interface'
 import { LazyUse } from './lazy-use.ts'
-import { chunksOf } from './stream-reader.ts'
+import { PAUSE_ABOVE_BYTES, chunksOf } from './stream-reader.ts'
 import type { AbortOptions, Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { Uint8ArrayList } from 'uint8arraylist'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
@@ -23,7 +23,9 @@ export interface StreamSink {
   streamClosed (port: StreamAdapter): void
   /** Both directions are gone at once: reset, aborted, or lost with the connection. */
   streamReset (port: StreamAdapter, error: Error): void
-  /** Somebody here called `close()`, and nobody reads. */
+  /** Calls `port.tellClosing()` when the event loop has turned. May be called at any time. */
+  tellClosingLater (port: StreamAdapter): void
+  /** This side is closed, and nobody reads. */
   streamClosing (port: StreamAdapter): void
   /** The stream no longer holds its connection open. May be called at any time. */
   ignoreForKeepAlive (port: StreamAdapter): void
@@ -38,6 +40,11 @@ interface Adopted extends Stream {
   readonly [ADAPTER]: StreamAdapter
 }
 
+/** Whether `stream` was agreed for a behaviour. */
+export function isOfBehaviour (stream: Stream): boolean {
+  return ADAPTER in stream && stream[ADAPTER] instanceof StreamAdapter && stream[ADAPTER].isOfBehaviour
+}
+
 /** What every adopted stream gets: shared functions, so that a stream costs no closure. */
 const ADOPTED_METHODS = {
   ignoreForKeepAlive (this: Adopted): void {
@@ -46,8 +53,11 @@ const ADOPTED_METHODS = {
   close (this: Adopted, options?: AbortOptions): Promise<void> {
     return this[ADAPTER].close(options)
   },
+  closeRead (this: Adopted, options?: AbortOptions): Promise<void> {
+    return this[ADAPTER].closeRead(options)
+  },
   [Symbol.asyncIterator] (this: Adopted): AsyncGenerator<Uint8Array | Uint8ArrayList, void, undefined> {
-    return chunksOf(this, this[ADAPTER])
+    return this[ADAPTER].chunks()
   }
 }
 
@@ -64,10 +74,11 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   readonly stream: NegotiatedStream
   readonly #sink: StreamSink
   readonly #closeStream: Stream['close']
+  readonly #closeReadOfStream: Stream['closeRead']
   #phase: 'waiting' | 'negotiating' | 'assumed' | 'accepted' | 'done' = 'waiting'
   #remoteEnded: boolean
   #hasToldEnd = false
-  #isClosing = false
+  #hasToldClosing = false
   #isOfHost = false
   #failure: Error | undefined
   #lazy: LazyUse | undefined
@@ -80,8 +91,10 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
    */
   constructor (stream: Stream, sink: StreamSink) {
     this.#sink = sink
-    // eslint-disable-next-line @typescript-eslint/unbound-method -- called with the stream as `this`, by `close` below
+    /* eslint-disable @typescript-eslint/unbound-method -- called with the stream as `this`, by `close` and `closeRead` below */
     this.#closeStream = stream.close
+    this.#closeReadOfStream = stream.closeRead
+    /* eslint-enable @typescript-eslint/unbound-method */
     this.stream = Object.assign(stream, ADOPTED_METHODS, { [ADAPTER]: this })
     this.#remoteEnded = stream.remoteWriteStatus === 'closed' && !isOver(stream)
     stream.addEventListener('remoteCloseWrite', this)
@@ -96,6 +109,11 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   /** What the stream closed with, if it was not in order. */
   get failure (): Error | undefined {
     return this.#failure
+  }
+
+  /** Whether it was agreed, or is about to be, and not for the host. */
+  get isOfBehaviour (): boolean {
+    return this.#isInUse && !this.#isOfHost
   }
 
   /** Listener of the stream. */
@@ -155,7 +173,9 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
 
   /** See {@link StreamPort}. */
   get isRead (): boolean {
-    return this.stream.listenerCount('message') > (this.#phase === 'assumed' ? 1 : 0)
+    const { readStatus } = this.stream
+    const own = this.#phase === 'assumed' ? 1 : 0
+    return this.stream.listenerCount('message') > own && readStatus !== 'closing' && readStatus !== 'closed'
   }
 
   /** See {@link StreamPort}. */
@@ -195,15 +215,57 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     this.#sink.ignoreForKeepAlive(this)
   }
 
-  /** The host's `close`, after the connection has heard of it. */
+  /** The iterator of the stream. Streams of the host are not paused, as its own iterator does not: not every muxer can (mplex). */
+  chunks (): AsyncGenerator<Uint8Array | Uint8ArrayList, void, undefined> {
+    return chunksOf(this.stream, this, this.#isOfHost ? Infinity : PAUSE_ABOVE_BYTES)
+  }
+
+  /** The host's `close`. */
   close (options?: AbortOptions): Promise<void> {
-    if (!this.#isClosing) {
-      this.#isClosing = true
-      this.#tellClosing()
-    }
-    return this.#lazy === undefined
+    return this.#watchClosing(this.#lazy === undefined
       ? this.#closeStream.call(this.stream, options)
-      : this.#lazy.close(async () => { await this.#closeStream.call(this.stream, options) })
+      : this.#lazy.close(() => this.#closeStream.call(this.stream, options)))
+  }
+
+  /** The host's `closeRead`. */
+  closeRead (options?: AbortOptions): Promise<void> {
+    return this.#watchClosing(this.#lazy === undefined
+      ? this.#closeReadOfStream.call(this.stream, options)
+      : this.#lazy.closeRead(() => this.#closeReadOfStream.call(this.stream, options)))
+  }
+
+  /** See {@link NextTurn}. */
+  get isDone (): boolean {
+    return this.#phase === 'done'
+  }
+
+  /**
+   * The host's `close()` ends one direction only. Whoever reads goes on reading, and nobody limits how long the host's own
+   * services may do so; any other stream is done with, and the peer has a limited time to end its side (S6.3).
+   */
+  tellClosing (): void {
+    if (this.#sink.isBusy) {
+      this.#sink.whenIdle(() => { this.tellClosing() })
+    } else if (this.#isInUse && !this.#hasToldClosing && this.stream.writeStatus !== 'writable' && !this.isRead) {
+      this.#hasToldClosing = true
+      this.#sink.streamClosing(this)
+    }
+  }
+
+  /** Not at once: what was written may take its time to leave, and whoever awaits `close()` begins to read after it. */
+  #watchClosing (closed: Promise<void>): Promise<void> {
+    if (!this.#isOfHost) {
+      // Who has begun to read since it was told may have stopped by this.
+      this.#hasToldClosing = false
+      const tellLater = (): void => { this.#sink.tellClosingLater(this) }
+      closed.then(tellLater, tellLater)
+    }
+    return closed
+  }
+
+  /** Whether it was handed over. */
+  get #isInUse (): boolean {
+    return this.#phase === 'accepted' || this.#phase === 'assumed'
   }
 
   get #isNegotiating (): boolean {
@@ -264,18 +326,6 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   #listen (): void {
     if (this.#phase === 'negotiating') {
       this.stream.addEventListener('message', this)
-    }
-  }
-
-  /**
-   * The host's `close()` ends one direction only. Whoever reads goes on reading, and nobody limits how long the host's own
-   * services may do so; any other stream is done with, and the peer has a limited time to end its side (S6.3).
-   */
-  #tellClosing (): void {
-    if (this.#sink.isBusy) {
-      this.#sink.whenIdle(() => { this.#tellClosing() })
-    } else if ((this.#phase === 'accepted' || this.#phase === 'assumed') && !this.#isOfHost && !this.isRead) {
-      this.#sink.streamClosing(this)
     }
   }
 

@@ -1,3 +1,4 @@
+import { NextTurn } from './next-turn.ts'
 import { StreamAdapter } from './stream-adapter.ts'
 import type { Stream } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
@@ -12,11 +13,13 @@ export class StreamInputs implements StreamSink {
   readonly #machine: Connection<NegotiatedStream>
   readonly #turns: ConnectionTurns
   readonly #scheduler: Scheduler
+  readonly #closing: NextTurn<StreamAdapter>
 
   constructor (machine: Connection<NegotiatedStream>, turns: ConnectionTurns, scheduler: Scheduler) {
     this.#machine = machine
     this.#turns = turns
     this.#scheduler = scheduler
+    this.#closing = new NextTurn(port => { port.tellClosing() }, scheduler)
   }
 
   /** The peer opened a stream. */
@@ -70,6 +73,11 @@ export class StreamInputs implements StreamSink {
     this.#turns.begin()
     this.#machine.handleStreamReset(port, error)
     this.#turns.end()
+  }
+
+  /** See {@link StreamSink}. */
+  tellClosingLater (port: StreamAdapter): void {
+    this.#closing.add(port)
   }
 
   /** See {@link StreamSink}. */

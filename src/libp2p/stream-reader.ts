@@ -4,8 +4,14 @@ import type { Uint8ArrayList } from 'uint8arraylist'
 
 type Chunk = Uint8Array | Uint8ArrayList
 
-/** A reader that falls behind pauses the stream here: one flow-control window, far below the host's limit of 4 MiB. */
-const PAUSE_ABOVE_BYTES = 262_144
+/** A reader that falls behind pauses the stream here: one flow-control window. */
+export const PAUSE_ABOVE_BYTES: number = 262_144
+
+/**
+ * What may still come after a pause: all that the peer was allowed to send before it. Muxers widen that window for fast
+ * links, yamux up to 16 MiB, far above the 4 MiB at which the host resets a stream that is paused.
+ */
+const PAUSED_BUFFER_BYTES = 16_777_216 + PAUSE_ABOVE_BYTES
 
 /** How a stream ended, latched from its birth on. */
 export interface StreamEnd {
@@ -22,9 +28,10 @@ export interface StreamEnd {
  *
  * @param stream - the host's stream
  * @param end - latched from the birth of the stream on
+ * @param pauseAbove - bytes read ahead above which the stream is paused
  */
-export async function * chunksOf (stream: Stream, end: StreamEnd): AsyncGenerator<Chunk, void, undefined> {
-  const reader = new ReadAhead(stream)
+export async function * chunksOf (stream: Stream, end: StreamEnd, pauseAbove: number = PAUSE_ABOVE_BYTES): AsyncGenerator<Chunk, void, undefined> {
+  const reader = new ReadAhead(stream, pauseAbove)
   try {
     for (;;) {
       const next = reader.take()
@@ -45,6 +52,7 @@ export async function * chunksOf (stream: Stream, end: StreamEnd): AsyncGenerato
 /** What arrived and was not asked for yet; one listener object for all events of the stream. */
 class ReadAhead {
   readonly #stream: Stream
+  readonly #pauseAbove: number
   readonly #queue: Chunk[] = []
   #queuedBytes = 0
   #hasPaused = false
@@ -52,8 +60,9 @@ class ReadAhead {
   /** The error that the stream closed with. */
   failure: Error | undefined
 
-  constructor (stream: Stream) {
+  constructor (stream: Stream, pauseAbove: number) {
     this.#stream = stream
+    this.#pauseAbove = pauseAbove
     stream.addEventListener('message', this)
     stream.addEventListener('end', this)
     stream.addEventListener('close', this)
@@ -104,9 +113,11 @@ class ReadAhead {
   }
 
   #pauseIfFull (): void {
-    if (this.#queuedBytes > PAUSE_ABOVE_BYTES && !this.#hasPaused && this.#stream.readStatus === 'readable') {
+    const stream = this.#stream
+    if (this.#queuedBytes > this.#pauseAbove && !this.#hasPaused && stream.readStatus === 'readable') {
       this.#hasPaused = true
-      this.#stream.pause()
+      stream.maxReadBufferLength = Math.max(stream.maxReadBufferLength, PAUSED_BUFFER_BYTES)
+      stream.pause()
     }
   }
 

@@ -79,7 +79,9 @@ class EventStream<Event extends KeyedEvent<string, unknown>> implements AsyncIte
     this.#signal = signal
     this.#onEnd = onEnd
     this.#isOpen = signal?.aborted !== true
-    signal?.addEventListener('abort', this.#abort)
+    if (this.#isOpen) {
+      signal?.addEventListener('abort', this.#abort)
+    }
   }
 
   push (event: Event): void {

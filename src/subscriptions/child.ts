@@ -1,5 +1,6 @@
 /** A foreign subscription, such as that of an observable. */
 export interface Unsubscribable {
+  /** Ends it. */
   unsubscribe (): void
 }
 

@@ -36,6 +36,7 @@ export abstract class SubscriptionBase implements Subscription {
     }
   }
 
+  /** The same as `unsubscribe`, for `using`. */
   [Symbol.dispose] (): void {
     this.unsubscribe()
   }

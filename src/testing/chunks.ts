@@ -3,7 +3,7 @@
  * share the memory of what they are cut from.
  */
 
-import { seededRandom } from './seeded-random.ts'
+import { seededRandom } from '../core/seeded-random.ts'
 
 /**
  * `bytes` in pieces of the given sizes, in turn and from the first size again; the last piece may be shorter. No bytes give

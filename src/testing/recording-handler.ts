@@ -80,6 +80,11 @@ export class RecordingHandler implements ConnectionHandler<unknown, unknown, unk
   }
 }
 
+/** Makes a {@link RecordingHandler}. */
+export function recordingHandler (protocols: ProtocolListing = []): RecordingHandler {
+  return new RecordingHandler(protocols)
+}
+
 function recorded (event: ConnectionEvent<unknown, unknown>): RecordedEvent {
   switch (event.type) {
     case 'local-protocols-change':

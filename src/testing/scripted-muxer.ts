@@ -93,3 +93,8 @@ export class ScriptedMuxer implements MuxerPort {
     return opening
   }
 }
+
+/** Makes a {@link ScriptedMuxer}. */
+export function scriptedMuxer (): ScriptedMuxer {
+  return new ScriptedMuxer()
+}

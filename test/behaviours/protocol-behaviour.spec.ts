@@ -263,6 +263,23 @@ describe('an inbound async function', () => {
   })
 })
 
+describe('a callback that has ended', () => {
+  it('lets go of its stream, though the peer never ends it and a reader was forgotten on it (S6.3)', async () => {
+    const { world, open, connection } = served({
+      async inbound (stream) {
+        // Helpers such as `byteStream` listen until they are unwrapped.
+        stream.addEventListener('message', () => {})
+      }
+    })
+    const stream = await open()
+    await world.advance(4_900)
+    expect(stream.status).toBe('open')
+    await world.advance(200)
+    expect(stream.status).toBe('reset')
+    expect([...connection.machine.streams]).toEqual([])
+  })
+})
+
 describe('the signal of a callback', () => {
   async function contextOf () {
     const contexts: StreamContext[] = []

@@ -395,6 +395,15 @@ describe('a request that comes as an event', () => {
     expect(textOf(response.value!)).toBe('ok')
   })
 
+  it('may be answered again when the first answer was no bytes', async () => {
+    const { world, event, response } = await received({})
+    await expect(event.respond('text' as unknown as Uint8Array)).rejects.toThrow(new TypeError('Cannot respond: a response must be a Uint8Array, received string'))
+    void event.respond(bytesOf('ok'))
+    await world.advance(50)
+
+    expect(textOf(response.value!)).toBe('ok')
+  })
+
   it('ends after timeoutMs, with an event, and the peer is not kept waiting', async () => {
     const { world, event, response, failures } = await received({ timeoutMs: 500 })
     await world.advance(500)

@@ -3,7 +3,7 @@
  * in any way, read in turns of any size, and ended or reset at any point.
  */
 
-import { seededRandom } from '../../src/testing/seeded-random.ts'
+import { seededRandom } from '../../src/core/seeded-random.ts'
 import { naiveFrame } from '../support/naive-multistream.ts'
 import type { NegotiationLimits } from '../../src/negotiation/index.ts'
 import type { Ending } from '../support/naive-multistream.ts'

@@ -76,6 +76,20 @@ function farewell (delayMs: number): NetworkBehaviour<'goodbye', never, 'goodbye
   }
 }
 
+describe('a connection that begins to close', () => {
+  it.each([{ protocols: '/echo/1.0.0' }, { protocols: ['/no/1', '/echo/1.0.0'] }])('refuses streams for $protocols at once, as the host does', async ({ protocols }) => {
+    const { host, connection } = await pairOf()
+    const closed = host.close()
+    await within('the refusal', expect(host.newStream(protocols)).rejects.toMatchObject({ name: 'ConnectionClosedError' }))
+    await closed
+    const other = await pairOf()
+    const otherClosed = other.connection.close()
+    await within('the refusal', expect(other.host.newStream(protocols)).rejects.toMatchObject({ name: 'ConnectionClosedError' }))
+    await otherClosed
+    expect([...connection.streams]).toEqual([])
+  })
+})
+
 describe.each(STACKS)('a connection over %s', (stack) => {
   it('that one side closes ends in good order on both, once and last (S6.6, S6.8)', async () => {
     const { alice, bob, host, connection } = await pairOf(stack)

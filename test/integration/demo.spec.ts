@@ -58,6 +58,7 @@ describe('npm start', () => {
 
   it.each([
     [['nonsense'], /there is no command "nonsense"/],
+    [['dial', '/ip4/127.0.0.1/tcp/1/p2p/nobody'], /"\/ip4\/127.0.0.1\/tcp\/1\/p2p\/nobody" is no multiaddr/],
     [['dial'], /dial needs the address/],
     [['dial', 'not-an-address'], /"not-an-address" is no multiaddr/],
     [['listen', '--port', '99999'], /--port must be a whole number from 0 to 65535/],

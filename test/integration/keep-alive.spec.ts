@@ -34,10 +34,8 @@ async function idleTime (): Promise<void> {
 
 describe('an idle connection', () => {
   it('is closed after idleTimeoutMs, although a stream of the host\'s own ping is open (S6.3, S6.4)', async () => {
-    const { alice, bob, host, closed } = await pairOf()
-    const idle = eventOf<CustomEvent<{ until: number }>>(alice.services.swarm, 'connection:idle')
+    const { bob, host, closed } = await pairOf()
     await host.newStream('/ipfs/ping/1.0.0')
-    expect((await idle).detail.until).toBeGreaterThan(performance.now())
     expect((await closed).detail).toMatchObject({ reason: 'keep-alive-timeout', cause: undefined })
     await until('bob has lost it too', () => bob.services.swarm.connections.length === 0)
   })

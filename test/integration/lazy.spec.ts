@@ -4,7 +4,7 @@ import { protocolBehaviour } from 'libp2p-behaviours'
 import { requestResponse } from 'libp2p-behaviours/request-response'
 import { bytesOf, readText, textOf } from '../support/chat.ts'
 import { until, within } from '../support/deadline.ts'
-import { ANY_STACK, STACKS, connect, connectionTo, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
+import { ANY_STACK, STACKS, connect, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
 import type { Connection, Libp2p, Stream } from '@libp2p/interface'
 import type { Stack } from '../support/nodes.ts'
 

@@ -1,7 +1,8 @@
 import { byteStream } from '@libp2p/utils'
 import { afterEach, describe, expect, it } from 'vitest'
+import { ping } from 'libp2p-behaviours/ping'
 import { eventOf, until, within } from '../support/deadline.ts'
-import { STACKS, connect, connectionTo, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
+import { ANY_STACK, STACKS, connect, connectionTo, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
 import type { Connection, Stream } from '@libp2p/interface'
 import type { Stack, StockNode } from '../support/nodes.ts'
 
@@ -145,6 +146,21 @@ describe.each(CELLS)('stock services, $name over $stack', ({ stack, dialer, list
     stream.send(bytesOf('all of it'))
     await stream.close()
     expect(await received).toBe('all of it')
+  })
+})
+
+describe('a behaviour that speaks the protocol of a stock service', () => {
+  it('leaves the service its streams: neither a ping nor the connection monitor fails by the ping behaviour', async () => {
+    const make = async () => swarmNode(ANY_STACK, { behaviours: { ping: ping({ intervalMs: 20 }) } }, { connectionMonitor: { pingInterval: 50 } })
+    const [alice, bob] = await Promise.all([make(), make()])
+    const connection = await connect(alice, bob)
+    await until('the monitor has looked', () => connection.rtt !== undefined)
+    for (let at = 0; at < 5; at++) {
+      await until('no ping of the monitor is under way', () => connection.streams.every(({ protocol }) => protocol !== '/ipfs/ping/1.0.0'))
+      expect(await alice.services.ping.ping(bob.peerId)).toBeGreaterThanOrEqual(0)
+      expect(await alice.services.swarm.behaviours.ping.ping(bob.peerId)).toBeGreaterThanOrEqual(0)
+    }
+    expect(connection.status).toBe('open')
   })
 })
 

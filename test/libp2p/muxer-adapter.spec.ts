@@ -32,9 +32,11 @@ function ending () {
   }
   const port = new MuxerAdapter(host as unknown as Connection, muxer, new ManualScheduler(), user)
   muxer.owner = {
+    isOpen: true,
     inboundStream: () => {},
     openHostStream: async () => Promise.reject(new Error('unused')),
     passedThrough: () => {},
+    isHidden: () => false,
     closeMuxer: async (options) => { await port.closeMuxer(options) },
     abortMuxer: (error) => { port.abortMuxer(error) }
   }

@@ -18,9 +18,11 @@ function ownerOf (muxer: NegotiatedMuxer) {
   const told: unknown[] = []
   const stream = { name: 'negotiated' } as unknown as Stream
   const owner: MuxerOwner = {
+    isOpen: true,
     inboundStream: (inbound) => { told.push(['inboundStream', inbound]) },
     openHostStream: async (options) => { told.push(['openHostStream', options]); return stream },
     passedThrough: (passed) => { told.push(['passedThrough', passed]) },
+    isHidden: ({ protocol }) => protocol === '/hidden',
     closeMuxer: async (options) => { told.push(['closeMuxer', options]) },
     abortMuxer: (error) => { told.push(['abortMuxer', error.message]) }
   }
@@ -106,6 +108,25 @@ describe('a wrapped muxer with an owner', () => {
     const bare = await muxer.createStream()
     expect(inner.streams).toEqual([bare])
     expect(told).toEqual([['openHostStream', { protocol: '/a' }], ['passedThrough', bare]])
+  })
+
+  it('shows the host the very array of the inner muxer, and a shorter one while a stream is hidden', () => {
+    const { inner, muxer } = wrapped()
+    ownerOf(muxer)
+    const shown = inner.open('/shown')
+    expect(muxer.streams).toBe(inner.streams)
+    inner.open('/hidden')
+    expect(muxer.streams).toEqual([shown])
+  })
+
+  it('closes, for the host, as soon as its owner does', () => {
+    const { inner, muxer } = wrapped()
+    ownerOf(muxer)
+    expect(muxer.status).toBe('open')
+    muxer.owner = { ...muxer.owner!, isOpen: false }
+    expect(muxer.status).toBe('closing')
+    inner.abort(new Error('enough'))
+    expect(muxer.status).toBe('closed')
   })
 
   it('has it close and abort', async () => {

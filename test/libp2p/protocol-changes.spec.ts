@@ -115,6 +115,13 @@ describe('subscribe (S8.5, S8.6)', () => {
 })
 
 describe('whenSupports (S8.10)', () => {
+  it('refuses a protocol that is no string, and leaves nothing behind', async () => {
+    const { protocols, scheduler } = changes()
+    await expect(protocols.whenSupports(ALICE, 5 as unknown as string, { timeoutMs: 10 })).rejects.toThrow(TypeError)
+    expect(scheduler.timers).toEqual([])
+    expect(protocols.isWatched).toBe(false)
+  })
+
   it('resolves with the oldest connection that has the name already', async () => {
     const { protocols, connect } = changes()
     connect('c1', ALICE, [])

@@ -43,6 +43,7 @@ class RecordingSink implements StreamSink {
   streamEnded (): void { this.#tell('end') }
   streamClosed (): void { this.#tell('closed') }
   streamReset (_port: StreamAdapter, error: Error): void { this.#tell(`reset ${error.name}`) }
+  tellClosingLater (port: StreamAdapter): void { setImmediate(() => { port.tellClosing() }) }
   streamClosing (): void { this.#tell('closing') }
   ignoreForKeepAlive (): void { this.told.push('ignore') }
 
@@ -240,23 +241,68 @@ describe('a stream that is accepted', () => {
     const left = adopted()
     left.port.accept('/a')
     await Promise.all([left.stream.close(), left.stream.close()])
+    await tick()
     expect(left.told).toEqual(['closing'])
 
     const read = adopted()
     read.port.accept('/a')
     read.stream.addEventListener('message', () => {})
     await read.stream.close()
+    await tick()
     expect(read.told).toEqual([])
   })
 
-  it('tells it after the drain in which it was closed', async () => {
+  it('leaves whoever awaits the close the time to begin to read', async () => {
+    const { stream, remote, port, told } = adopted()
+    port.accept('/a')
+    await stream.close()
+    const reading = (async () => {
+      let text = ''
+      for await (const chunk of port.stream) {
+        text += textOf(chunk)
+      }
+      return text
+    })()
+    await tick()
+    expect(told).toEqual([])
+    remote.send(bytesOf('late'))
+    await remote.close()
+    expect(await reading).toBe('late')
+  })
+
+  it('does not hurry what was written and has not left yet', async () => {
+    const { stream, port, told } = adopted()
+    port.accept('/a')
+    stream.isClogged = true
+    stream.send(bytesOf('much'))
+    const closed = stream.close()
+    await tick()
+    expect(told).toEqual([])
+    stream.isClogged = false
+    stream.onMuxerDrain()
+    await closed
+    await tick()
+    expect(told).toEqual(['closing'])
+  })
+
+  it('tells it of a stream that has a listener, once this side reads no more', async () => {
+    const { stream, port, told } = adopted()
+    port.accept('/a')
+    stream.addEventListener('message', () => {})
+    await stream.close()
+    await stream.closeRead()
+    await tick()
+    expect(told).toEqual(['closing'])
+  })
+
+  it('tells it after the drain in which it is due', async () => {
     const { stream, sink, port, told } = adopted()
     port.accept('/a')
+    await stream.close()
     sink.isBusy = true
-    const closed = stream.close()
+    await tick()
     expect(told).toEqual([])
     sink.rest()
-    await closed
     expect(told).toEqual(['closing'])
   })
 
@@ -366,6 +412,7 @@ describe('a stream that was opened lazily', () => {
     const { stream, remote, sent, told } = assumed()
     await stream.close()
     expect([sent, remote.remoteWriteStatus]).toEqual([['opening '], 'closed'])
+    await tick()
     expect(told).toEqual(['closing'])
   })
 
@@ -507,6 +554,7 @@ describe('a stream that was opened lazily', () => {
     const { stream, told } = assumed()
     stream.addEventListener('message', () => {})
     await stream.close()
+    await tick()
     expect(told).toEqual([])
   })
 
@@ -521,11 +569,22 @@ describe('a stream of the host', () => {
   it('is only watched: closing it says nothing, its end is told', async () => {
     const { stream, remote, port, told } = adopted()
     port.giveToHost(true)
-    stream.addEventListener('message', () => {})
     await stream.close()
+    await tick()
     expect(told).toEqual([])
     await remote.close()
     expect(told).toEqual(['closed'])
+  })
+
+  it('is not paused by its iterator, as the host does not, for muxers that cannot pause (mplex)', async () => {
+    const { stream, remote, port } = adopted()
+    port.giveToHost(true)
+    const chunks = port.stream[Symbol.asyncIterator]()
+    const first = chunks.next()
+    remote.send(new Uint8Array(1_000_000))
+    await first
+    remote.send(new Uint8Array(1_000_000))
+    expect(stream.readStatus).toBe('readable')
   })
 
   it.each([true, false])('has the iterator that ends: %s', (isCorrected) => {

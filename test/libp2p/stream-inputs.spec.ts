@@ -37,22 +37,23 @@ function inputs () {
     beginInput: () => { log.push('begin') },
     endInput: () => { log.push('end') }
   }
+  const scheduler = new ManualScheduler()
   const connection = { status: { phase: 'open' } } as DrainedConnection
-  const streams = new StreamInputs(machine as unknown as Connection<NegotiatedStream>, new ConnectionTurns(turns, connection), new ManualScheduler())
+  const streams = new StreamInputs(machine as unknown as Connection<NegotiatedStream>, new ConnectionTurns(turns, connection), scheduler)
   const rest = () => {
     state.isBusy = false
     for (const task of waiting.splice(0)) {
       task()
     }
   }
-  return { log, streams, state, rest, ports }
+  return { log, streams, state, rest, ports, scheduler }
 }
 
 const stream = () => fakeStreams((deliver) => { deliver() })[0]
 
 describe('StreamInputs', () => {
   it('gives each input with a drain of its own', async () => {
-    const { log, streams, ports } = inputs()
+    const { log, streams, ports, scheduler } = inputs()
     const [inbound, outbound] = [stream(), stream()]
     streams.arrived(inbound)
     streams.opened({ options: undefined }, outbound)
@@ -61,6 +62,7 @@ describe('StreamInputs', () => {
     await inbound.remote.close()
     ports[1]?.accept('/a')
     await outbound.close()
+    scheduler.run(scheduler.macrotasks)
     await outbound.remote.close()
     inbound.remote.abort(new Error('gone'))
     expect(log).toEqual([

@@ -133,6 +133,23 @@ describe('chunksOf (S2.31)', () => {
     expect(received).toBe(sent)
   })
 
+  it('loses nothing of a window of 16 MiB that was open before it paused', async () => {
+    const { stream, remote, end } = pair()
+    const chunks = chunksOf(stream, end)
+    const first = chunks.next()
+    remote.send(new Uint8Array(1))
+    await first
+    for (let sent = 0; sent < 64; sent++) {
+      remote.send(new Uint8Array(262_144))
+    }
+    await remote.close()
+    let received = 0
+    for await (const { byteLength } of chunks) {
+      received += byteLength
+    }
+    expect(received).toBe(16_777_216)
+  })
+
   it('lets go of the pause when the loop is left early', async () => {
     const { stream, remote, end } = pair()
     const chunks = chunksOf(stream, end)

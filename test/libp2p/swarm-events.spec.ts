@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { SwarmEventStreams } from '../../src/libp2p/swarm-events.ts'
 import type { KeyedEvent } from '../../src/behaviour/inference.ts'
@@ -28,6 +29,13 @@ describe('an iterator over events (S8.1)', () => {
     push('b', 2)
     expect(await valuesOf(left, 2)).toEqual([1, 2])
     expect(await valuesOf(right, 2)).toEqual([1, 2])
+  })
+
+  it('leaves no listener on a signal that had aborted before', async () => {
+    const signal = AbortSignal.abort()
+    const { all } = streams()
+    expect(await all.open({ signal }).next()).toEqual(END)
+    expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
   it('gives the next event to those who wait, in the order in which they asked', async () => {

@@ -37,12 +37,16 @@ const published: Record<string, Names> = {
     ]
   },
   './connection': {
-    values: ['Connection'],
+    values: ['Connection', 'PENDING'],
     types: [
-      'CloseReason', 'ClosedOutput', 'ConnectionComponents', 'ConnectionConfig', 'ConnectionInit', 'ConnectionOutput',
-      'ConnectionReport', 'ConnectionStatus', 'HandlerErrorReport', 'HandlerEventOutput', 'HandlerTask',
-      'HostProtocols', 'HostStreamFailed', 'HostStreamOpened', 'HostStreamOutput', 'HostStreamRequest', 'MuxerPort',
-      'ProtocolsReport', 'ReadonlyProtocols', 'ReportInterest', 'StreamOpening', 'StreamPort'
+      'AddressChanged', 'AnyHandler', 'CancelOutboundRequest', 'CloseReason', 'ClosedOutput', 'ConnectionComponents',
+      'ConnectionConfig', 'ConnectionEvent', 'ConnectionHandler', 'ConnectionId', 'ConnectionInit', 'ConnectionOutput',
+      'ConnectionReport', 'ConnectionStatus', 'DialUpgradeError', 'Direction', 'FullyNegotiatedInbound',
+      'FullyNegotiatedOutbound', 'HandlerErrorReport', 'HandlerEventOutput', 'HandlerOutput', 'HandlerTask',
+      'HostProtocols', 'HostStreamFailed', 'HostStreamOpened', 'HostStreamOutput', 'HostStreamRequest',
+      'ListenUpgradeError', 'MuxerPort', 'NotifyBehaviour', 'OutboundStreamRequest', 'Poll', 'PollContext',
+      'ProtocolsChanged', 'ProtocolsReport', 'ReadonlyProtocols', 'ReportInterest', 'ReportRemoteProtocols',
+      'StreamOpening', 'StreamPort', 'StreamUpgrade'
     ]
   },
   './negotiation': {
@@ -89,9 +93,17 @@ const published: Record<string, Names> = {
     values: [
       'ConnectionPair', 'NegotiationPair', 'PairEnd', 'RecordingHandler', 'ScriptedConnection', 'ScriptedMuxer',
       'ScriptedStream', 'VirtualClock', 'VirtualStream', 'chunksOf', 'connectionPair', 'everySplit', 'randomSplits',
-      'seededRandom'
+      'recordingHandler', 'scriptedMuxer', 'seededRandom'
     ],
     types: ['ConnectionPairInit', 'NegotiationPairInit', 'RecordedEvent', 'ScriptedConnectionOptions']
+  },
+  './bench': {
+    values: ['main', 'matrix'],
+    types: [
+      'Axes', 'AxisValue', 'Band', 'BytesClaim', 'Cell', 'CellPart', 'Change', 'Claim', 'Claimed', 'Comparison', 'Controls',
+      'Environment', 'Failed', 'FailedStage', 'Matrix', 'MatrixInit', 'Measured', 'NumberAxis', 'Params', 'RatioClaim', 'Report',
+      'ReportOptions', 'Result', 'Round', 'SlopeClaim', 'Verdict', 'Work'
+    ]
   }
 }
 

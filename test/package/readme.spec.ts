@@ -19,7 +19,11 @@ const PRINTS = [
   /^chat 12D3KooW\w+ hello$/m,
   /^\[ \{ type: 'handler-event', event: 1 \} \]$/m,
   /added \[ '\/files\/1\.0\.0' \] removed \[\][^]*\[[^\]]*'\/files\/1\.0\.0'[^\]]*\] false/,
-  /^connection-idle\nclosed$/m
+  /^connection-idle\nclosed$/m,
+  /^\[ '\/chat\/1\.0\.0', '\/chat\/1\.0\.0' \]$/m,
+  /^\/chat\/1\.0\.0 hello\nok$/m,
+  // A bench file says nothing by itself.
+  /^$/
 ]
 
 const readme = await readFile(join(ROOT, 'README.md'), 'utf8')

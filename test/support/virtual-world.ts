@@ -374,6 +374,10 @@ export class VirtualConnection implements PooledConnection, StreamSink {
     this.#input(() => { this.machine.handleStreamReset(port, error) })
   }
 
+  tellClosingLater (port: StreamAdapter): void {
+    setImmediate(() => { port.tellClosing() })
+  }
+
   streamClosing (port: StreamAdapter): void {
     this.#input(() => { this.machine.handleStreamClosing(port, this.#node.world.clock.now) })
   }
@@ -444,6 +448,7 @@ const NOBODY: StreamSink = {
   streamEnded: () => {},
   streamClosed: () => {},
   streamReset: () => {},
+  tellClosingLater: () => {},
   streamClosing: () => {},
   ignoreForKeepAlive: () => {}
 }

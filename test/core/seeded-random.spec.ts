@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { seededRandom } from '../../src/testing/seeded-random.ts'
+import { seededRandom } from '../../src/core/seeded-random.ts'
 
 const draw = (seed: number, count: number): number[] => Array.from({ length: count }, seededRandom(seed))
 

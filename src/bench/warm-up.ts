@@ -1,0 +1,89 @@
+import type { Body } from './body.ts'
+import type { Runtime } from './runtime.ts'
+
+/** A call shorter than this would be timed with the clock's own cost. */
+const LEAST_CALL_MS = 0.05
+
+/** Long enough for the first optimisation, after which calls are shorter than they were. */
+const CALIBRATION_MS = 20
+
+/** Doublings that calibration may make: more than any body needs that does something. */
+const MAX_DOUBLINGS = 30
+
+/**
+ * Doubles what a call does until it lasts 50 µs.
+ *
+ * @param by - what may be doubled: the iterations of each run, or the runs of each call
+ */
+export async function calibrate (body: Body, runtime: Runtime, by: 'iterations' | 'repeat'): Promise<void> {
+  const end = runtime.now() + CALIBRATION_MS
+  for (let doublings = 0; doublings < MAX_DOUBLINGS && !body.hasFailed;) {
+    const fastest = Math.min(await callTime(body, runtime), await callTime(body, runtime), await callTime(body, runtime))
+    if (fastest < LEAST_CALL_MS) {
+      body[by] *= 2
+      doublings++
+    } else if (runtime.now() >= end) {
+      return
+    }
+  }
+}
+
+/** Milliseconds of one call. */
+export async function callTime (body: Body, runtime: Runtime): Promise<number> {
+  const start = runtime.now()
+  await called(body)
+  return runtime.now() - start
+}
+
+/** Calls once; no promise is waited for that is not there. */
+async function called (body: Body): Promise<void> {
+  const pending = body.call()
+  if (pending !== undefined) {
+    await pending
+  }
+}
+
+/** Two blocks that differ by less than this are the same. */
+const STEADY = 0.02
+
+/** Parts of the least warm-up that are compared with each other. */
+const BLOCKS = 3
+
+/** A warm-up ends here, steady or not: so many times the least. */
+const MAX_STRETCH = 7
+
+/**
+ * Calls until two blocks in a row agree within 2 %, for `leastMs` at least and seven times that at most.
+ *
+ * @returns whether it became steady
+ */
+export async function warmUp (body: Body, runtime: Runtime, leastMs: number): Promise<boolean> {
+  const start = runtime.now()
+  const blockMs = leastMs / BLOCKS
+  let before = Infinity
+  for (;;) {
+    const perCall = await block(body, runtime, blockMs)
+    const elapsed = runtime.now() - start
+    const isSteady = Math.abs(perCall - before) <= STEADY * before
+    if (elapsed >= leastMs && isSteady) {
+      return true
+    }
+    if (elapsed >= leastMs * MAX_STRETCH || body.hasFailed) {
+      return false
+    }
+    before = perCall
+  }
+}
+
+/** Milliseconds of a call, on average over so many milliseconds. */
+async function block (body: Body, runtime: Runtime, lengthMs: number): Promise<number> {
+  const start = runtime.now()
+  let calls = 0
+  let elapsed: number
+  do {
+    await called(body)
+    calls++
+    elapsed = runtime.now() - start
+  } while (elapsed < lengthMs && !body.hasFailed)
+  return elapsed / calls
+}
