@@ -1,8 +1,8 @@
 import { StreamMessageEvent, StreamResetError } from '@libp2p/interface'
+import { Uint8ArrayList } from 'uint8arraylist'
 import { LazyUse } from './lazy-use.ts'
 import { PAUSE_ABOVE_BYTES, chunksOf } from './stream-reader.ts'
 import type { AbortOptions, Stream, StreamCloseEvent } from '@libp2p/interface'
-import type { Uint8ArrayList } from 'uint8arraylist'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { StreamPort } from '../connection/muxer-port.ts'
 import type { StreamEnd } from './stream-reader.ts'
@@ -291,9 +291,10 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     if (this.#phase === 'assumed' || data.byteLength <= MAX_SHARE_BYTES) {
       return data.subarray()
     }
+    const list = new Uint8ArrayList(data)
     this.#listenLater()
-    this.stream.unshift(data instanceof Uint8Array ? data.subarray(MAX_SHARE_BYTES) : data.sublist(MAX_SHARE_BYTES))
-    return data.subarray(0, MAX_SHARE_BYTES)
+    this.stream.unshift(list.sublist(MAX_SHARE_BYTES))
+    return list.subarray(0, MAX_SHARE_BYTES)
   }
 
   /** Hands the bytes back to the stream: what is left over by a negotiation can be handed back inside an event only. */

@@ -150,6 +150,16 @@ describe('a stream that is negotiated', () => {
     expect([stream.status, remote.status]).toEqual(['aborted', 'reset'])
   })
 
+  it('gives nothing when it is reset after the peer has reset it, whatever it has buffered', async () => {
+    const { remote, port, told } = adopted()
+    remote.send(bytesOf('early'))
+    remote.abort(new Error('gone'))
+    port.start()
+    port.reset(new Error('no'))
+    await tick()
+    expect(told).toEqual([])
+  })
+
   it('writes, and throws when it cannot', async () => {
     const { stream, remote, port } = adopted()
     const received: string[] = []
@@ -351,6 +361,32 @@ describe('a stream that has given its share for this turn (S2.34)', () => {
     expect(told).toEqual(['data aabbc', 'data bbc', 'data c', 'end'])
   })
 
+  it('is given 16 KiB at a time of what has come, and its user all that is behind the negotiation, in order', async () => {
+    const { remote, sink, port, stream } = adopted()
+    const shares: number[] = []
+    let turns = 0
+    sink.onData = (_port, text) => {
+      shares.push(text.length)
+      if (text.endsWith('a')) {
+        port.accept('/a')
+        port.unread(bytesOf('a'))
+      }
+    }
+    port.start()
+    remote.send(bytesOf(`${'.'.repeat(2 * 16_384 - 1)}${'a'.repeat(16_384)}`))
+    await remote.close()
+    while (shares.length < 2) {
+      await tick()
+      turns++
+    }
+    expect([shares, turns]).toEqual([[16_384, 16_384], 1])
+    let text = ''
+    for await (const chunk of stream) {
+      text += textOf(chunk)
+    }
+    expect(text).toBe('a'.repeat(16_385 - 1))
+  })
+
   it('gives nothing more once it was reset', async () => {
     const { remote, sink, port, told } = adopted()
     sink.onData = () => {
@@ -543,6 +579,13 @@ describe('a stream that was opened lazily', () => {
     remote.send(bytesOf('HDR!unread'))
     await tick()
     expect([stream.readStatus, stream.readBufferLength]).toEqual(['closed', 0])
+
+    const failing = assumed()
+    failing.stream.sendCloseRead = async () => Promise.reject(new Error('no link'))
+    await failing.stream.closeRead()
+    failing.port.accept('/a')
+    await tick()
+    expect(failing.stream.readStatus).toBe('closing')
 
     const later = assumed()
     later.port.accept('/a')

@@ -27,7 +27,7 @@ const published: Record<string, Names> = {
       'ConnectionHandler', 'ConnectionId', 'ConnectionInit', 'ConnectionOrigin', 'Direction', 'EmitEvent',
       'EstablishedConnection', 'EventOf', 'EventsIterator', 'EventsOptions', 'FailedOutcome', 'FromSwarm',
       'FullyNegotiatedInbound', 'FullyNegotiatedOutbound', 'HandlerContext', 'HandlerError', 'HandlerOutput',
-      'KeyedEvent', 'ListenAddressChange', 'NegotiatedStream', 'NetworkBehaviour', 'NotifyHandler', 'OpenOptions',
+      'KeyedEvent', 'LazyOptions', 'ListenAddressChange', 'NegotiatedStream', 'NetworkBehaviour', 'NotifyHandler', 'OpenOptions',
       'OpenStream', 'Opener', 'OutboundStreamRequest', 'PeerProtocolsChange', 'Poll', 'PollContext',
       'ProtocolBehaviourInit', 'ProtocolFilter', 'ProtocolHandlerInit', 'ProtocolInit', 'ProtocolList',
       'ProtocolListing', 'ProtocolSupport', 'ProtocolsChange', 'ProtocolsView', 'ShortBehaviour', 'SignalOptions',
@@ -85,7 +85,7 @@ const published: Record<string, Names> = {
   './request-response': {
     values: ['requestResponse'],
     types: [
-      'CallOptions', 'HandlerContext', 'InboundFailure', 'ReceivedRequest', 'RequestEvent', 'RequestResponse',
+      'CallOptions', 'HandlerContext', 'InboundFailure', 'LazyOptions', 'ReceivedRequest', 'RequestEvent', 'RequestOptions', 'RequestResponse',
       'RequestResponseInit', 'Serve', 'SignalOptions', 'StreamContext'
     ]
   },
