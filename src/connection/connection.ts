@@ -220,9 +220,13 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
 
   // ---------------------------------------------------------------------------------------------------- commands
 
-  /** A message for the handler; false, and not kept, when the inbox is full or the connection closes. */
-  onBehaviourEvent (event: FromBehaviour): boolean {
-    if (!this.#lifecycle.isOpen || !this.#inbox.push(event)) {
+  /**
+   * A message for the handler; false, and not kept, when the inbox is full or the connection closes.
+   *
+   * @param token - given: it comes back with `handler-notified` when the handler has taken the message
+   */
+  onBehaviourEvent (event: FromBehaviour, token?: unknown): boolean {
+    if (!this.#lifecycle.isOpen || !this.#inbox.push(event, token)) {
       return false
     }
     this.#turn.wakeForCommand()
@@ -353,8 +357,16 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
         this.#lifecycle.begin('local-close', undefined)
         return true
       case 'event':
-        this.#root.onBehaviourEvent(command.event)
+        this.#deliver(command.event, command.token)
         return true
+    }
+  }
+
+  /** Only senders with a token hear of a message that was taken (S7.11). */
+  #deliver (event: FromBehaviour, token: unknown): void {
+    const outcome = this.#root.onBehaviourEvent(event)
+    if (outcome === 'refused' || (outcome === 'taken' && token !== undefined)) {
+      this.#outlet.outputs.push({ type: 'handler-notified', token, event, delivered: outcome === 'taken' })
     }
   }
 

@@ -153,8 +153,8 @@ describe('a stream that is negotiated', () => {
   it('gives nothing when it is reset after the peer has reset it, whatever it has buffered', async () => {
     const { remote, port, told } = adopted()
     remote.send(bytesOf('early'))
-    remote.abort(new Error('gone'))
     port.start()
+    remote.abort(new Error('gone'))
     port.reset(new Error('no'))
     await tick()
     expect(told).toEqual([])

@@ -15,25 +15,30 @@ interface Names { values: string[], types: string[] }
 const published: Record<string, Names> = {
   '.': {
     values: [
-      'AbortError', 'ConnectionClosedError', 'DuplicateProtocolError', 'InvalidStateError', 'NegotiationError',
-      'NotConnectedError', 'Outbox', 'OverflowError', 'PENDING', 'RemoteProtocolError', 'StreamResetError',
-      'StreamUpgradeError', 'TimeoutError', 'UnexpectedEOFError', 'composeBehaviours', 'composeHandlers',
-      'negotiated', 'protocolBehaviour', 'protocolHandler', 'swarm', 'withSwarm'
+      'AbortError', 'ConnectionClosedError', 'ConnectionDenied', 'DialFailureError', 'DuplicateProtocolError',
+      'InvalidStateError', 'NegotiationError', 'NotConnectedError', 'Outbox', 'OverflowError', 'PENDING',
+      'RemoteProtocolError', 'StreamResetError', 'StreamUpgradeError', 'TimeoutError', 'UnexpectedEOFError',
+      'composeBehaviours', 'composeHandlers', 'mapBehaviour', 'mapHandler', 'negotiated', 'protocolBehaviour',
+      'protocolHandler', 'swarm', 'toggle', 'withSwarm'
     ],
     types: [
-      'AnyBehaviour', 'AnyHandler', 'BehaviourEvent', 'BehaviourFault', 'BehaviourOf', 'BehaviourSource',
-      'Behaviours', 'CallOptions', 'ChangeCallback', 'CloseConnection', 'CloseReason', 'Commands',
-      'ComposedBehaviour', 'ComposedHandler', 'ConnectionClosed', 'ConnectionEstablished', 'ConnectionEvent',
-      'ConnectionHandler', 'ConnectionId', 'ConnectionInit', 'ConnectionOrigin', 'Direction', 'EmitEvent',
-      'EstablishedConnection', 'EventOf', 'EventsIterator', 'EventsOptions', 'FailedOutcome', 'FromSwarm',
-      'FullyNegotiatedInbound', 'FullyNegotiatedOutbound', 'HandlerContext', 'HandlerError', 'HandlerOutput',
-      'KeyedEvent', 'LazyOptions', 'ListenAddressChange', 'NegotiatedStream', 'NetworkBehaviour', 'NotifyHandler', 'OpenOptions',
-      'OpenStream', 'Opener', 'OutboundStreamRequest', 'PeerProtocolsChange', 'Poll', 'PollContext',
-      'ProtocolBehaviourInit', 'ProtocolFilter', 'ProtocolHandlerInit', 'ProtocolInit', 'ProtocolList',
-      'ProtocolListing', 'ProtocolSupport', 'ProtocolsChange', 'ProtocolsView', 'ShortBehaviour', 'SignalOptions',
-      'StreamCallback', 'StreamContext', 'StreamFailure', 'StreamPhase', 'StreamUpgrade', 'StreamUpgradeErrorKind',
-      'Subscription', 'Swarm', 'SwarmComponents', 'SwarmConnection', 'SwarmEvents', 'SwarmInit', 'SwarmLimits',
-      'SwarmProtocols', 'ToSwarm', 'WithSwarmOptions'
+      'AddressFailure', 'AnyBehaviour', 'AnyHandler', 'AwaitCheck', 'BehaviourEvent', 'BehaviourFault', 'BehaviourMap',
+      'BehaviourOf', 'BehaviourSource', 'Behaviours', 'CallOptions', 'ChangeCallback', 'ChangeListener', 'Check',
+      'CloseConnection', 'CloseReason', 'Commands', 'ComposedBehaviour', 'ComposedHandler', 'ConnectionClosed',
+      'ConnectionEstablished', 'ConnectionEvent', 'ConnectionHandler', 'ConnectionId', 'ConnectionInit',
+      'ConnectionOrigin', 'Denial', 'DenialPlace', 'Denied', 'DeniedAt', 'Dial', 'DialCondition', 'DialFailure',
+      'DialFailureKind', 'DialOptions', 'DialTarget', 'Direction', 'EmitEvent', 'EstablishedConnection', 'EventOf',
+      'EventsIterator', 'EventsOptions', 'ExternalAddressChange', 'FailedOutcome', 'FromSwarm', 'FullyNegotiatedInbound',
+      'FullyNegotiatedOutbound', 'GateStage', 'HandlerContext', 'HandlerError', 'HandlerMap', 'HandlerOutput',
+      'KeyedEvent', 'LazyOptions', 'ListenAddressChange', 'ListenFailure', 'ListenerChange', 'ListenerError', 'MessageDelivered',
+      'MessageOf', 'MessageUndelivered', 'NegotiatedStream', 'NetworkBehaviour', 'NotifyHandler', 'OpenOptions',
+      'OpenStream', 'Opener', 'OutboundStreamRequest', 'PeerExternalAddress', 'PeerProtocolsChange', 'PendingConnection',
+      'Poll', 'PollContext', 'ProtocolBehaviourInit', 'ProtocolFilter', 'ProtocolHandlerInit', 'ProtocolInit',
+      'ProtocolList', 'ProtocolListing', 'ProtocolSupport', 'ProtocolsChange', 'ProtocolsView', 'ShortBehaviour',
+      'SignalOptions', 'StreamCallback', 'StreamContext', 'StreamFailure', 'StreamPhase', 'StreamUpgrade',
+      'StreamUpgradeErrorKind', 'Subscription', 'Swarm', 'SwarmComponents', 'SwarmConnection', 'SwarmEvents',
+      'SwarmInit', 'SwarmLimits', 'SwarmProtocols', 'ToSwarm', 'Toggle', 'ToggleOptions', 'UndeliveredReason',
+      'WithSwarmOptions', 'WrappedBehaviour'
     ]
   },
   './connection': {
@@ -42,7 +47,8 @@ const published: Record<string, Names> = {
       'AddressChanged', 'AnyHandler', 'CancelOutboundRequest', 'CloseReason', 'ClosedOutput', 'ConnectionComponents',
       'ConnectionConfig', 'ConnectionEvent', 'ConnectionHandler', 'ConnectionId', 'ConnectionInit', 'ConnectionOutput',
       'ConnectionReport', 'ConnectionStatus', 'DialUpgradeError', 'Direction', 'FullyNegotiatedInbound',
-      'FullyNegotiatedOutbound', 'HandlerErrorReport', 'HandlerEventOutput', 'HandlerOutput', 'HandlerTask',
+      'FullyNegotiatedOutbound', 'HandlerErrorReport', 'HandlerEventOutput', 'HandlerNotifiedOutput', 'HandlerOutput',
+      'HandlerTask',
       'HostProtocols', 'HostStreamFailed', 'HostStreamOpened', 'HostStreamOutput', 'HostStreamRequest',
       'ListenUpgradeError', 'MuxerPort', 'NotifyBehaviour', 'OutboundStreamRequest', 'Poll', 'PollContext',
       'ProtocolsChanged', 'ProtocolsReport', 'ReadonlyProtocols', 'ReportInterest', 'ReportRemoteProtocols',
