@@ -156,7 +156,7 @@ describe('swarm() and negotiated()', () => {
     const open = async (connection: Connection) => [
       await connection.newStream('/a/1', { lazy: true }),
       await connection.newStream('/a/1', { lazy: undefined, signal: AbortSignal.timeout(1000) }),
-      // @ts-expect-error -- a flag
+      // @ts-expect-error -- lazy is true or false
       await connection.newStream('/a/1', { lazy: 'yes' })
     ]
     expectTypeOf(open).returns.resolves.toExtend<object[]>()
