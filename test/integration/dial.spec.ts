@@ -1,13 +1,11 @@
 import { multiaddr } from '@multiformats/multiaddr'
-import { generateKeyPair } from '@libp2p/crypto/keys'
-import { peerIdFromPrivateKey } from '@libp2p/peer-id'
+import { peerIdFromString } from '@libp2p/peer-id'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ConnectionDenied, Outbox, protocolBehaviour } from 'libp2p-behaviours'
 import { requestResponse } from 'libp2p-behaviours/request-response'
 import { CHAT, bytesOf, chat, textOf } from '../support/chat.ts'
 import { eventOf, until, within } from '../support/deadline.ts'
 import { ANY_STACK, STACKS, connect, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
-import type { PeerId } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type {
   Check, Denied, DialFailure, FromSwarm, NetworkBehaviour, PendingConnection, Poll, PollContext, ToSwarm
@@ -15,7 +13,9 @@ import type {
 
 afterEach(stopNodes)
 
-const strangerId = async (): Promise<PeerId> => peerIdFromPrivateKey(await generateKeyPair('Ed25519'))
+/** Peers that nobody is. */
+const STRANGER = peerIdFromString('12D3KooWMLzmhwNzuFR3zH4tBKZ69Yt3wQ7iv62PNQkaysFjqxka')
+const OTHER_STRANGER = peerIdFromString('12D3KooWLqFgFJSRhBp4tXTp95pBrEq7Cy12jYXT1ssh2RxxWUdA')
 
 /** Dials and more on command, adds addresses, and notes all that it is told. */
 class Caller implements NetworkBehaviour<never, never, never, RangeError> {
@@ -72,7 +72,7 @@ describe.each(STACKS)('swarm.dial() over %s', (stack) => {
     const { swarm } = await callerNode(stack)
     const bob = await stockNode(stack)
     const [address] = bob.getMultiaddrs()
-    const wrong = address!.decapsulate('/p2p').encapsulate(`/p2p/${(await strangerId()).toString()}`)
+    const wrong = address!.decapsulate('/p2p').encapsulate(`/p2p/${STRANGER.toString()}`)
     await expect(swarm.dial(wrong)).rejects.toMatchObject({ kind: 'wrong-peer' })
   })
 
@@ -102,11 +102,11 @@ describe('swarm.dial()', () => {
   it('fails for the node itself, without addresses, and without sense', async () => {
     const { node, swarm, caller } = await callerNode()
     await expect(swarm.dial(node.peerId)).rejects.toMatchObject({ kind: 'local-peer' })
-    await expect(swarm.dial(await strangerId())).rejects.toMatchObject({ kind: 'no-addresses', errors: [] })
+    await expect(swarm.dial(STRANGER)).rejects.toMatchObject({ kind: 'no-addresses', errors: [] })
     await expect(swarm.dial(multiaddr('/ip4/127.0.0.1/udp/1'))).rejects.toMatchObject({ kind: 'no-addresses' })
     expect(caller.failures().map(({ kind }) => kind)).toEqual(['local-peer', 'no-addresses', 'no-addresses'])
     await expect(swarm.dial([])).rejects.toThrow(TypeError)
-    const [one, other] = [multiaddr(`/memory/x/p2p/${(await strangerId()).toString()}`), multiaddr(`/memory/x/p2p/${(await strangerId()).toString()}`)]
+    const [one, other] = [STRANGER, OTHER_STRANGER].map((peer) => multiaddr(`/memory/x/p2p/${peer.toString()}`)) as [Multiaddr, Multiaddr]
     await expect(swarm.dial([one, other])).rejects.toThrow(TypeError)
     await expect(swarm.dial(one, { timeoutMs: -1 })).rejects.toThrow(RangeError)
   })
@@ -229,7 +229,7 @@ describe('a behaviour', () => {
     // The host looks for a listener of the same kind.
     const { node, caller } = await callerNode('tcp, noise, yamux')
     const address = multiaddr('/ip4/1.2.3.4/tcp/4001')
-    const peer = await strangerId()
+    const peer = STRANGER
     caller.want({ type: 'external-address-candidate', address })
     caller.want({ type: 'external-address-confirmed', address })
     await until('it is announced', () => node.getMultiaddrs().some((other) => other.toString().startsWith(address.toString())))
@@ -257,7 +257,7 @@ describe('calls to peers without a connection (S7.17)', () => {
   it('fail with the failure of the dial', async () => {
     const opener = protocolBehaviour({ protocols: CHAT, commands: ({ open }) => ({ open }) })
     const alice = await swarmNode(ANY_STACK, { behaviours: { opener } })
-    await expect(alice.services.swarm.behaviours.opener.open(await strangerId())).rejects.toMatchObject({
+    await expect(alice.services.swarm.behaviours.opener.open(STRANGER)).rejects.toMatchObject({
       name: 'NotConnectedError', cause: { name: 'DialFailureError', kind: 'no-addresses' }
     })
   })
