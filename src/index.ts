@@ -13,6 +13,7 @@ export type { WithSwarmOptions } from './libp2p/with-swarm.ts'
 export { swarm } from './libp2p/service.ts'
 export { negotiated } from './libp2p/negotiated-muxer.ts'
 export type { ConnectionOrigin, Swarm, SwarmConnection, SwarmEvents } from './libp2p/swarm-api.ts'
+export type { DialOptions } from './libp2p/dialer.ts'
 export type { SwarmInit, SwarmLimits } from './libp2p/swarm-options.ts'
 export type { EventsIterator, EventsOptions } from './libp2p/swarm-events.ts'
 export type { ProtocolSupport, SwarmProtocols } from './libp2p/protocol-changes.ts'
@@ -22,27 +23,45 @@ export type { ConnectionInit } from './connection/connection-config.ts'
 export type { HandlerError } from './swarm/swarm-event.ts'
 
 export { composeBehaviours } from './behaviour/compose.ts'
+export { ConnectionDenied } from './behaviour/connection-denied.ts'
+export type { Check, Denied, DenialPlace, GateStage } from './behaviour/connection-denied.ts'
+export { DialFailureError } from './behaviour/dial-failure-error.ts'
+export { mapBehaviour } from './behaviour/map.ts'
+export type { BehaviourMap } from './behaviour/map.ts'
+export { toggle } from './behaviour/toggle.ts'
+export type { ToggleOptions } from './behaviour/toggle.ts'
 export type {
   AnyHandler, ConnectionEvent, ConnectionHandler, DialUpgradeError, FullyNegotiatedInbound, FullyNegotiatedOutbound, HandlerOutput,
   ListenUpgradeError, OutboundStreamRequest
 } from './behaviour/connection-handler.ts'
-export type { ConnectionClosed, ConnectionEstablished, FromSwarm, ListenAddressChange } from './behaviour/from-swarm.ts'
-export type { BehaviourEvent, BehaviourOf, Commands, ComposedBehaviour, EventOf, KeyedEvent } from './behaviour/inference.ts'
+export type {
+  AddressFailure, ConnectionClosed, ConnectionEstablished, DialFailure, DialFailureKind, ExternalAddressChange, FromSwarm,
+  ListenAddressChange, ListenFailure, ListenerChange, ListenerError, MessageDelivered, MessageUndelivered, PeerExternalAddress, UndeliveredReason
+} from './behaviour/from-swarm.ts'
+export type {
+  BehaviourEvent, BehaviourOf, Commands, ComposedBehaviour, Denial, DeniedAt, EventOf, KeyedEvent, MessageOf, Toggle, WrappedBehaviour
+} from './behaviour/inference.ts'
 export type { NegotiatedStream } from './behaviour/negotiated-stream.ts'
-export type { AnyBehaviour, BehaviourSource, Behaviours, EstablishedConnection, NetworkBehaviour } from './behaviour/network-behaviour.ts'
+export type {
+  AnyBehaviour, BehaviourSource, Behaviours, EstablishedConnection, NetworkBehaviour, PendingConnection
+} from './behaviour/network-behaviour.ts'
 export type { SwarmComponents } from './behaviour/swarm-components.ts'
-export type { BehaviourFault, CloseConnection, EmitEvent, NotifyHandler, ToSwarm } from './behaviour/to-swarm.ts'
+export type {
+  AwaitCheck, BehaviourFault, ChangeListener, CloseConnection, Dial, DialCondition, DialTarget, EmitEvent, NotifyHandler, ToSwarm
+} from './behaviour/to-swarm.ts'
 
 export { protocolBehaviour } from './behaviours/protocol-behaviour.ts'
 export type { OpenOptions, Opener, ProtocolBehaviourInit, ShortBehaviour } from './behaviours/protocol-behaviour.ts'
 export { protocolHandler } from './behaviours/protocol-handler.ts'
 export type { OpenStream, ProtocolHandlerInit, ProtocolInit } from './behaviours/protocol-handler.ts'
 export type { HandlerContext, StreamCallback, StreamContext } from './behaviours/stream-callback.ts'
-export type { CallOptions, SignalOptions } from './behaviours/call-options.ts'
+export type { CallOptions, LazyOptions, SignalOptions } from './behaviours/call-options.ts'
 
 export { composeHandlers } from './handler/compose.ts'
 export type { ComposedHandler } from './handler/compose.ts'
 export type { CancelOutboundRequest, ProtocolsChanged } from './handler/connection-handler.ts'
+export { mapHandler } from './handler/map.ts'
+export type { HandlerMap } from './handler/map.ts'
 export type { StreamUpgrade } from './handler/stream-upgrade.ts'
 export { Outbox } from './handler/outbox.ts'
 export { PENDING } from './core/poll.ts'

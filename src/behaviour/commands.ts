@@ -1,10 +1,10 @@
 import { CONTAINER, isContainer } from './container.ts'
 import type { AnyBehaviour } from './network-behaviour.ts'
 
-/** What stands for `behaviour` on `swarm.behaviours`: the behaviour itself, or the parts of a composition by key (S7.16). */
+/**
+ * What stands for `behaviour` on `swarm.behaviours` (S7.16): the behaviour itself, the parts of a composition by key, or
+ * the commands of a wrapper beside what it wraps.
+ */
 export function commandsOf (behaviour: AnyBehaviour): object {
-  if (!isContainer(behaviour)) {
-    return behaviour
-  }
-  return Object.freeze(Object.fromEntries(Array.from(behaviour[CONTAINER].parts(), ([key, part]) => [key, commandsOf(part)])))
+  return isContainer(behaviour) ? behaviour[CONTAINER].commands() : behaviour
 }

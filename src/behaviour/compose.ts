@@ -5,6 +5,8 @@
  *   delays another by at most one value. A part that wakes itself during its own poll waits for the next turn.
  * - What a part throws concerns that part alone: it comes out as a `behaviour-fault` with the part's key (S4.15).
  * - The handler of a connection is the composition of the parts' handlers under the same keys.
+ * - A connection passes when every part lets it (S7.3 to S7.5): all are asked, then all commit in order; when one denies
+ *   instead, those that had committed take it back in reverse order.
  */
 
 import { BoundedQueue } from '../core/bounded-queue.ts'
@@ -14,19 +16,27 @@ import { composeHandlers } from '../handler/compose.ts'
 import { isProtocolList } from '../protocols/protocol-list.ts'
 import { InvalidStateError } from '../errors.ts'
 import { attachBehaviour } from './attach.ts'
+import { commandsOf } from './commands.ts'
+import { isDenial } from './connection-denied.ts'
 import { CONTAINER } from './container.ts'
-import { BehaviourPart } from './part.ts'
+import { unionOf } from './except.ts'
+import { answersUnder, joinChecks } from './joint-check.ts'
+import { under } from './key-path.ts'
 import { JoinedListing } from './joined-listing.ts'
+import { closedFor, ownReceipt } from './own-messages.ts'
+import { BehaviourPart } from './part.ts'
 import type { PeerId } from '@libp2p/interface'
+import type { Multiaddr } from '@multiformats/multiaddr'
 import type { ConnectionId } from '../core/ids.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { PartEvent } from '../handler/compose.ts'
+import type { Check, Denied, GateStage } from './connection-denied.ts'
 import type { AnyHandler } from './connection-handler.ts'
-import type { ConnectionClosed, FromSwarm } from './from-swarm.ts'
+import type { FromSwarm } from './from-swarm.ts'
 import type { Container } from './container.ts'
 import type { ComposedBehaviour, KeyedEvent } from './inference.ts'
-import type { Behaviours, EstablishedConnection, NetworkBehaviour } from './network-behaviour.ts'
+import type { Behaviours, EstablishedConnection, NetworkBehaviour, PendingConnection } from './network-behaviour.ts'
 import type { PartOwner } from './part.ts'
 import type { SwarmComponents } from './swarm-components.ts'
 import type { BehaviourFault, ToSwarm } from './to-swarm.ts'
@@ -43,7 +53,7 @@ export function composeBehaviours<const Parts extends Behaviours> (parts: Parts)
   return new Composition(parts) as unknown as ComposedBehaviour<Parts>
 }
 
-class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartEvent, PartEvent>, Container, PartOwner {
+class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartEvent, PartEvent, Error>, Container, PartOwner {
   readonly parts: Behaviours
   #node: { readonly parts: ReadonlyMap<string, BehaviourPart>, readonly peer: PeerId } | undefined
   #ready: BoundedQueue<BehaviourPart> = new BoundedQueue(Infinity)
@@ -65,7 +75,8 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
   get [CONTAINER] (): Container[typeof CONTAINER] {
     return {
       attach: components => { this.#attach(components) },
-      parts: () => new Map(Array.from(this.#parts, ([key, { behaviour }]) => [key, behaviour]))
+      parts: () => new Map(Array.from(this.#parts, ([key, { behaviour }]) => [key, behaviour])),
+      commands: () => Object.freeze(Object.fromEntries(Array.from(this.#parts, ([key, { behaviour }]) => [key, commandsOf(behaviour)])))
     }
   }
 
@@ -96,24 +107,58 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
     this.#faults.push(fault)
   }
 
-  commitEstablished (connection: EstablishedConnection): AnyHandler<PartEvent, PartEvent> | undefined {
+  checkPending (attempt: PendingConnection): Check<Error> {
+    return this.#check('pending', attempt, (part) => part.checkPending(attempt))
+  }
+
+  checkEstablished (connection: EstablishedConnection): Check<Error> {
+    return this.#check('established', connection, (part) => part.checkEstablished(connection))
+  }
+
+  commitPending (attempt: PendingConnection): Denied<Error> {
+    return this.#commit(attempt, (part) => part.commitPending(attempt))
+  }
+
+  commitEstablished (connection: EstablishedConnection): AnyHandler<PartEvent, PartEvent> | Denied<Error> {
     const handlers: Array<[string, AnyHandler]> = []
-    for (const part of this.#parts.values()) {
-      this.#touch(part)
-      const handler = part.commitEstablished(connection)
-      if (handler === undefined) {
+    const denied = this.#commit(connection, (part) => {
+      const answer = part.commitEstablished(connection)
+      if (isDenial(answer)) {
+        return answer
+      }
+      if (answer === undefined) {
         part.absent.add(connection.id)
       } else {
-        handlers.push([part.key, handler])
+        handlers.push([part.key, answer])
       }
+      return undefined
+    })
+    if (denied !== undefined) {
+      return denied
     }
     return handlers.length === 0 ? undefined : composeHandlers(Object.fromEntries(handlers))
   }
 
+  rollback (attempt: PendingConnection | EstablishedConnection, cause: unknown): void {
+    for (const part of [...this.#parts.values()].reverse()) {
+      this.#touch(part)
+      part.rollback(attempt, cause)
+    }
+  }
+
+  addressesForDial (attempt: PendingConnection): readonly Multiaddr[] {
+    return Array.from(this.#parts.values(), (part) => part.addressesForDial(attempt)).flat()
+  }
+
   onSwarmEvent (event: FromSwarm): void {
+    if (event.type === 'handler-notified') {
+      const receipt = ownReceipt(event)
+      this.#tell(receipt?.handler, receipt?.event)
+      return
+    }
     for (const part of this.#parts.values()) {
       this.#touch(part)
-      part.onSwarmEvent(event.type === 'connection-closed' ? closedFor(part, event) : event)
+      part.onSwarmEvent(event.type === 'connection-closed' ? closedFor(part.key, event) : event)
     }
   }
 
@@ -160,6 +205,35 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
       }
     }
     this.#node = { parts, peer: components.peerId }
+  }
+
+  /** All are asked, also after a denial: which one counts is a matter of order, not of speed. */
+  #check (stage: GateStage, { direction }: PendingConnection | EstablishedConnection, ask: (part: BehaviourPart) => Check<Error>): Check<Error> {
+    return joinChecks(Array.from(this.#parts.values(), (part) => answersUnder(part.key, ask(part))).flat(), { stage, direction })
+  }
+
+  #commit (attempt: PendingConnection | EstablishedConnection, commit: (part: BehaviourPart) => Denied<Error>): Denied<Error> {
+    const committed: BehaviourPart[] = []
+    for (const part of this.#parts.values()) {
+      this.#touch(part)
+      const denied = commit(part)
+      if (denied !== undefined) {
+        for (const earlier of committed.reverse()) {
+          earlier.rollback(attempt, denied)
+        }
+        return denied
+      }
+      committed.push(part)
+    }
+    return undefined
+  }
+
+  #tell (key: string | undefined, event: FromSwarm | undefined): void {
+    const part = key === undefined ? undefined : this.#parts.get(key)
+    if (part !== undefined && event !== undefined) {
+      this.#touch(part)
+      part.onSwarmEvent(event)
+    }
   }
 
   #pollPart (part: BehaviourPart, cx: PollContext): Poll<Output> {
@@ -225,32 +299,24 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
         return { type: 'event', peer, connection, event: { behaviour: part.key, peer: peer ?? this.#attached.peer, connection, event } }
       }
       case 'notify-handler':
-        return { ...output, event: { handler: part.key, event: output.event }, except: joined(part.absent, output.except) }
-      case 'close-connection':
-        return output
+        return {
+          ...output,
+          event: { handler: part.key, event: output.event },
+          token: output.token === undefined ? undefined : { handler: part.key, event: output.token },
+          except: unionOf(part.absent, output.except)
+        }
       case 'behaviour-fault':
-        return { ...output, behaviour: output.behaviour === '' ? part.key : `${part.key}.${output.behaviour}` }
+        return { ...output, behaviour: under(part.key, output.behaviour) }
+      case 'close-connection':
+      case 'dial':
+      case 'listen-on':
+      case 'remove-listener':
+      case 'external-address-candidate':
+      case 'external-address-confirmed':
+      case 'external-address-expired':
+      case 'peer-external-address':
+      case 'await-check':
+        return output
     }
   }
-}
-
-/** The union; the common case, in which one side is empty, allocates nothing. */
-function joined (left: ReadonlySet<ConnectionId>, right: ReadonlySet<ConnectionId> | undefined): ReadonlySet<ConnectionId> | undefined {
-  if (left.size === 0) {
-    return right
-  }
-  return right === undefined ? left : new Set([...left, ...right])
-}
-
-/** A part gets its own messages back and nobody else's. */
-function closedFor ({ key }: BehaviourPart, event: ConnectionClosed): ConnectionClosed {
-  if (event.undelivered.length === 0) {
-    return event
-  }
-  const own = event.undelivered.filter((message): message is PartEvent => isPartEvent(message) && message.handler === key)
-  return Object.freeze({ ...event, undelivered: Object.freeze(own.map(message => message.event)) })
-}
-
-function isPartEvent (message: unknown): message is PartEvent {
-  return typeof message === 'object' && message !== null && 'handler' in message && 'event' in message
 }

@@ -7,13 +7,15 @@ import type { SwarmComponents } from './swarm-components.ts'
  */
 export const CONTAINER: unique symbol = Symbol.for('libp2p-behaviours.container')
 
-/** A behaviour that holds others. */
+/** A behaviour that holds others: a composition, or a wrapper. */
 export interface Container {
   readonly [CONTAINER]: {
     /** A node takes the behaviour and what is inside it; called once. */
     attach (components: SwarmComponents): void
-    /** What is inside, by key, in composition order; only once attached. */
+    /** What is inside, by key, in composition order; the key of a wrapped behaviour is empty. Only once attached. */
     parts (): ReadonlyMap<string, AnyBehaviour>
+    /** What the application finds in its place (S7.16). Only once attached. */
+    commands (): object
   }
 }
 

@@ -1,6 +1,7 @@
 import { DuplicateProtocolError } from '../errors.ts'
 import { CONTAINER, isContainer } from './container.ts'
 import { declaredBy } from './joined-listing.ts'
+import { under } from './key-path.ts'
 import type { AnyBehaviour } from './network-behaviour.ts'
 
 /**
@@ -28,6 +29,6 @@ function * leavesOf (behaviour: AnyBehaviour, path: string): Generator<[path: st
     return
   }
   for (const [key, part] of behaviour[CONTAINER].parts()) {
-    yield * leavesOf(part, path === '' ? key : `${path}.${key}`)
+    yield * leavesOf(part, under(path, key))
   }
 }

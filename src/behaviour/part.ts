@@ -2,17 +2,35 @@ import { NEVER } from '../core/instant.ts'
 import { kindOf } from '../core/options.ts'
 import { PENDING } from '../core/poll.ts'
 import { checkPolled } from '../handler/check-output.ts'
-import { asTask, dropTasks } from '../handler/tasks.ts'
+import { dropTasks, isThenable } from '../handler/tasks.ts'
+import { ConnectionDenied, asCause, isDenial, placed } from './connection-denied.ts'
+import { under } from './key-path.ts'
+import { rollBack } from './network-behaviour.ts'
 import type { PeerId } from '@libp2p/interface'
+import type { Multiaddr } from '@multiformats/multiaddr'
 import type { ConnectionId } from '../core/ids.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
+import type { Check, Denied, GateStage } from './connection-denied.ts'
 import type { AnyHandler } from './connection-handler.ts'
 import type { FromSwarm } from './from-swarm.ts'
-import type { EstablishedConnection, NetworkBehaviour } from './network-behaviour.ts'
+import type { EstablishedConnection, NetworkBehaviour, PendingConnection } from './network-behaviour.ts'
 import type { BehaviourFault, ToSwarm } from './to-swarm.ts'
 
-const WISHES: Readonly<Record<ToSwarm['type'], true>> = { event: true, 'notify-handler': true, 'close-connection': true, 'behaviour-fault': true }
+const WISHES: Readonly<Record<ToSwarm['type'], true>> = {
+  event: true,
+  'notify-handler': true,
+  'close-connection': true,
+  dial: true,
+  'listen-on': true,
+  'remove-listener': true,
+  'external-address-candidate': true,
+  'external-address-confirmed': true,
+  'external-address-expired': true,
+  'peer-external-address': true,
+  'behaviour-fault': true,
+  'await-check': true
+}
 
 /** What a part asks of the composition, or the swarm, that holds it. */
 export interface PartOwner {
@@ -24,10 +42,13 @@ export interface PartOwner {
   partThrew (fault: BehaviourFault): void
 }
 
-/** A behaviour in its place: its key, its poll context, and the wall that what it throws does not pass (S4.15). */
+/**
+ * A behaviour in its place: its key, its poll context, and the wall that what it throws does not pass (S4.15). A gate that
+ * throws denies.
+ */
 export class BehaviourPart<Event = unknown> implements PollContext {
   readonly key: string
-  readonly behaviour: NetworkBehaviour<Event, unknown, unknown>
+  readonly behaviour: NetworkBehaviour<Event, unknown, unknown, Error>
   readonly #owner: PartOwner
   /** Connections on which the behaviour has no handler although there is one for the owner. */
   readonly absent: Set<ConnectionId> = new Set()
@@ -36,7 +57,7 @@ export class BehaviourPart<Event = unknown> implements PollContext {
   /** Waits in a queue of its owner. */
   isQueued = false
 
-  constructor (key: string, behaviour: NetworkBehaviour<Event, unknown, unknown>, owner: PartOwner) {
+  constructor (key: string, behaviour: NetworkBehaviour<Event, unknown, unknown, Error>, owner: PartOwner) {
     this.key = key
     this.behaviour = behaviour
     this.#owner = owner
@@ -51,12 +72,59 @@ export class BehaviourPart<Event = unknown> implements PollContext {
     this.#owner.partWakesAt(this)
   }
 
-  commitEstablished (connection: EstablishedConnection): AnyHandler | undefined {
+  /** Its answer for the pending stage; a denial does not say yet who denied. */
+  checkPending (attempt: PendingConnection): Check<Error> {
+    return this.#check('checkPending', () => this.behaviour.checkPending?.(attempt))
+  }
+
+  /** Its answer for the established stage; a denial does not say yet who denied. */
+  checkEstablished (connection: EstablishedConnection): Check<Error> {
+    return this.#check('checkEstablished', () => this.behaviour.checkEstablished?.(connection))
+  }
+
+  commitPending (attempt: PendingConnection): Denied<Error> {
     try {
-      return checkHandler(this.behaviour.commitEstablished(connection))
+      const denied = this.behaviour.commitPending?.(attempt)
+      return denied === undefined ? undefined : this.#denied(denied, 'pending', attempt)
+    } catch (cause) {
+      this.#threw('commitPending', cause)
+      return this.#denied(new ConnectionDenied(asCause(cause)), 'pending', attempt)
+    }
+  }
+
+  commitEstablished (connection: EstablishedConnection): AnyHandler | Denied<Error> {
+    try {
+      const answer = this.behaviour.commitEstablished(connection)
+      if (isDenial(answer)) {
+        return this.#denied(answer, 'established', connection)
+      }
+      if (answer === undefined || isHandler(answer)) {
+        return answer
+      }
+      this.#threw('commitEstablished', noHandler(answer))
+      return undefined
     } catch (cause) {
       this.#threw('commitEstablished', cause)
-      return undefined
+      return this.#denied(new ConnectionDenied(asCause(cause)), 'established', connection)
+    }
+  }
+
+  /** To be called for a stage that it committed. */
+  rollback (attempt: PendingConnection | EstablishedConnection, cause: unknown): void {
+    this.absent.delete(attempt.id)
+    try {
+      rollBack(this.behaviour, attempt, cause)
+    } catch (thrown) {
+      this.#threw('rollback', thrown)
+    }
+  }
+
+  addressesForDial (attempt: PendingConnection): readonly Multiaddr[] {
+    try {
+      return this.behaviour.addressesForDial?.(attempt) ?? []
+    } catch (cause) {
+      this.#threw('addressesForDial', cause)
+      return []
     }
   }
 
@@ -89,26 +157,47 @@ export class BehaviourPart<Event = unknown> implements PollContext {
     }
   }
 
+  #check (method: string, ask: () => unknown): Check<Error> {
+    try {
+      return parseAnswer(ask(), method)
+    } catch (cause) {
+      this.#threw(method, cause)
+      return new ConnectionDenied(asCause(cause))
+    }
+  }
+
+  #denied (denied: ConnectionDenied, stage: GateStage, { direction }: PendingConnection | EstablishedConnection): ConnectionDenied {
+    return placed(denied, { behaviour: under(this.key, denied.behaviour), stage, direction })
+  }
+
   #threw (method: string, cause: unknown): void {
     this.#owner.partThrew({ type: 'behaviour-fault', behaviour: this.key, method, cause })
   }
 }
 
-/** @throws TypeError for what is no handler, such as the promise of an async method */
-function checkHandler (handler: AnyHandler | undefined): AnyHandler | undefined {
-  if (handler === undefined || isHandler(handler)) {
-    return handler
+/** What is neither an answer nor nothing is no permission. */
+function parseAnswer (answer: unknown, method: string): Check<Error> {
+  if (answer == null) {
+    return undefined
   }
-  const task = asTask(handler)
-  if (task !== undefined) {
-    dropTasks([task])
+  if (isDenial(answer) || isThenable<Denied<Error>>(answer)) {
+    return answer
   }
-  const received = task === undefined ? kindOf(handler) : 'a promise: it must not be async'
-  throw new TypeError(`commitEstablished must return a handler, with listenProtocols() and onConnectionEvent(), or undefined; received ${received}`)
+  throw new TypeError(`${method} must return a ConnectionDenied, a thenable of one, or undefined, received ${typeof answer}`)
 }
 
 function isHandler (value: unknown): boolean {
   return typeof value === 'object' && value !== null
     && 'listenProtocols' in value && typeof value.listenProtocols === 'function'
     && 'onConnectionEvent' in value && typeof value.onConnectionEvent === 'function'
+}
+
+/** What to say of an answer of `commitEstablished` that is none; a promise is an async method by mistake. */
+function noHandler (answer: unknown): TypeError {
+  const isPromise = isThenable(answer)
+  if (isPromise) {
+    dropTasks([answer])
+  }
+  const received = isPromise ? 'a promise: it must not be async' : kindOf(answer)
+  return new TypeError(`commitEstablished must return a handler, with listenProtocols() and onConnectionEvent(), a ConnectionDenied or undefined; received ${received}`)
 }

@@ -1,5 +1,5 @@
 import type { ComponentLogger, ConnectionGater, Libp2pEvents, Metrics, PeerId, PeerStore, TypedEventTarget } from '@libp2p/interface'
-import type { ConnectionManager, Registrar } from '@libp2p/interface-internal'
+import type { AddressManager, ConnectionManager, Registrar, TransportManager } from '@libp2p/interface-internal'
 
 /** What a behaviour may ask of its node, when it is given as a function of them (S7.13). */
 export interface SwarmComponents {
@@ -10,5 +10,7 @@ export interface SwarmComponents {
   readonly registrar: Registrar
   readonly connectionManager: ConnectionManager
   readonly connectionGater: ConnectionGater
+  readonly transportManager: TransportManager
+  readonly addressManager: AddressManager
   readonly metrics?: Metrics | undefined
 }

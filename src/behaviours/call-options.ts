@@ -6,6 +6,17 @@ export interface SignalOptions {
   signal?: AbortSignal | undefined
 }
 
+/** Options of commands that open a stream. */
+export interface LazyOptions {
+  /**
+   * Whether the stream may be written to before the peer agreed, which saves a round trip. It takes effect for one name that
+   * the peer has announced on this connection; if it refuses all the same, reading and writing fail with `NegotiationError`.
+   *
+   * @default false
+   */
+  lazy?: boolean | undefined
+}
+
 /** Options of commands that wait for something. */
 export interface CallOptions extends SignalOptions {
   /** Milliseconds after which the call ends; `Infinity` for never. */

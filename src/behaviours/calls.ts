@@ -16,7 +16,8 @@ import type { Abortable } from './signal-watch.ts'
 /** Where a call goes. */
 export interface CallTarget {
   readonly peer: PeerId
-  readonly connection: ConnectionId
+  /** Undefined: there is none yet. */
+  readonly connection: ConnectionId | undefined
 }
 
 /** What {@link Calls} need. */
@@ -38,7 +39,8 @@ interface Settle<Result> {
 export class Call<Result> implements Abortable {
   readonly promise: Promise<Result>
   readonly peer: PeerId
-  readonly connection: ConnectionId
+  /** Undefined: it waits for one. */
+  connection: ConnectionId | undefined
   readonly timeoutMs: number
   /** The caller's, if there is one. */
   readonly signal: AbortSignal | undefined
@@ -111,7 +113,7 @@ export class Calls<Result> {
       throw this.abortError(signal.reason)
     }
     if (this.#open.size >= maxOpen) {
-      const failure = { phase: 'queue', tried: [], direction: 'outbound', peer: target.peer, connectionId: target.connection, elapsedMs: 0 } as const
+      const failure = { phase: 'queue', tried: [], direction: 'outbound', peer: target.peer, connectionId: target.connection ?? '', elapsedMs: 0 } as const
       throw new StreamUpgradeError(`${action}: ${maxOpen} calls are open already`, 'limit', failure)
     }
     const call = new Call(this, target, signal, timeout)

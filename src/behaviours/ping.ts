@@ -13,7 +13,7 @@ import { OwnConnections } from './own-connections.ts'
 import { PING_PROTOCOLS, PingHandler } from './ping-handler.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { FromSwarm } from '../behaviour/from-swarm.ts'
-import type { EstablishedConnection, NetworkBehaviour } from '../behaviour/network-behaviour.ts'
+import type { EstablishedConnection, NetworkBehaviour, PendingConnection } from '../behaviour/network-behaviour.ts'
 import type { ToSwarm } from '../behaviour/to-swarm.ts'
 import type { ConnectionId } from '../core/ids.ts'
 import type { OptionTable } from '../core/options.ts'
@@ -80,6 +80,10 @@ class PingBehaviour implements NetworkBehaviour<PingEvent, PingNow, PingReport> 
   commitEstablished (connection: EstablishedConnection): PingHandler {
     this.#connections.add(connection)
     return new PingHandler(this.#config)
+  }
+
+  rollback (attempt: PendingConnection | EstablishedConnection): void {
+    this.#connections.rollback(attempt)
   }
 
   onSwarmEvent (event: FromSwarm): void {

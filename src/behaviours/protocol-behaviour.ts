@@ -1,28 +1,27 @@
 import { takesOptions } from '../behaviour/attach.ts'
 import { flag } from '../core/options.ts'
-import { ConnectionClosedError } from '../errors.ts'
+import { PENDING } from '../core/poll.ts'
 import { Outbox } from '../handler/outbox.ts'
 import { checkCallOptions } from './call-options.ts'
-import { Calls } from './calls.ts'
 import { parseListing } from './listing.ts'
-import { OwnConnections, mayRun } from './own-connections.ts'
+import { mayRun } from './own-connections.ts'
+import { PeerCalls } from './peer-calls.ts'
 import { ProtocolHandler, SHARED_OPTIONS, checkProtocolInit } from './protocol-handler.ts'
 import { StreamScope } from './stream-scope.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { FromSwarm } from '../behaviour/from-swarm.ts'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
-import type { EstablishedConnection, NetworkBehaviour } from '../behaviour/network-behaviour.ts'
-import type { ToSwarm } from '../behaviour/to-swarm.ts'
+import type { EstablishedConnection, NetworkBehaviour, PendingConnection } from '../behaviour/network-behaviour.ts'
+import type { EmitEvent, ToSwarm } from '../behaviour/to-swarm.ts'
 import type { ConnectionId } from '../core/ids.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
-import type { CallOptions } from './call-options.ts'
-import type { Call } from './calls.ts'
+import type { CallOptions, LazyOptions } from './call-options.ts'
 import type { ProtocolCommand, ProtocolInit } from './protocol-handler.ts'
 import type { StreamContext } from './stream-callback.ts'
 
 /** Options of `open`. */
-export interface OpenOptions extends CallOptions {
+export interface OpenOptions extends CallOptions, LazyOptions {
   /** Names to propose, in this order. Default: those of the behaviour. */
   protocols?: readonly string[] | undefined
 }
@@ -30,11 +29,13 @@ export interface OpenOptions extends CallOptions {
 /** What the commands of a `protocolBehaviour` are made from. */
 export interface Opener {
   /**
-   * Opens a stream on the oldest connection to `peer` on which the behaviour runs. The stream is the caller's: it holds
-   * the connection open until both sides are closed.
+   * Opens a stream on the oldest connection to `peer` on which the behaviour runs; without a connection the peer is dialed.
+   * The stream is the caller's: it holds the connection open until both sides are closed.
    *
-   * Rejects with `NotConnectedError` when there is no such connection, with `StreamUpgradeError` when the stream could not
-   * be had (`timeoutMs` defaults to the option `outboundTimeoutMs`), and with `AbortError` when the signal aborts.
+   * Rejects with `NotConnectedError` when the behaviour does not run on any connection, or the dial failed (`cause` is the
+   * `DialFailureError`), with `StreamUpgradeError` when the stream could not be had (`timeoutMs` defaults to the option
+   * `outboundTimeoutMs`), with `TimeoutError` when the dial has taken `timeoutMs` (default: as long as it takes), and with
+   * `AbortError` when the signal aborts.
    */
   open (peer: PeerId, options?: OpenOptions): Promise<NegotiatedStream>
 }
@@ -109,15 +110,15 @@ function addCommands (behaviour: object, api: object): void {
 class ProtocolBehaviour<Event> implements NetworkBehaviour<Event, ProtocolCommand, Event> {
   readonly protocols: ProtocolListing
   readonly #init: ProtocolBehaviourInit<Event, object>
-  readonly #connections = new OwnConnections()
-  readonly #calls = new Calls<NegotiatedStream>({
+  readonly #peers = new PeerCalls<NegotiatedStream, ProtocolCommand>({
     action: 'Cannot open stream',
     maxOpen: MAX_OPEN_CALLS,
-    onAbandoned: call => { this.#tell(call, { type: 'cancel-call', call }) }
+    isTimedByHandler: true,
+    toCancel: (call) => ({ type: 'cancel-call', call })
   })
 
-  /** Not bounded here: commands are bounded as calls, and the swarm takes each event before the next one. */
-  readonly #outbox = new Outbox<ToSwarm<Event, ProtocolCommand>>(Infinity)
+  /** Not bounded here: the swarm takes each event before the next one. */
+  readonly #outbox = new Outbox<EmitEvent<Event>>(Infinity)
 
   constructor (init: ProtocolBehaviourInit<Event, object>) {
     this.#init = init
@@ -128,16 +129,17 @@ class ProtocolBehaviour<Event> implements NetworkBehaviour<Event, ProtocolComman
     if (!mayRun(connection.limits, this.#init.runOnLimitedConnection ?? false)) {
       return undefined
     }
-    this.#connections.add(connection)
+    this.#peers.add(connection)
     const config = { ...this.#init, protocols: this.protocols }
     return new ProtocolHandler(config, (protocol, signal) => new StreamScope(protocol, signal, connection))
   }
 
+  rollback (attempt: PendingConnection | EstablishedConnection): void {
+    this.#peers.rollback(attempt)
+  }
+
   onSwarmEvent (event: FromSwarm): void {
-    this.#connections.onSwarmEvent(event)
-    if (event.type === 'connection-closed') {
-      this.#calls.rejectAll(event.connection, new ConnectionClosedError('Cannot open stream: the connection closed'))
-    }
+    this.#peers.onSwarmEvent(event)
   }
 
   onHandlerEvent (peer: PeerId, connection: ConnectionId, event: Event): void {
@@ -145,22 +147,16 @@ class ProtocolBehaviour<Event> implements NetworkBehaviour<Event, ProtocolComman
   }
 
   poll (cx: PollContext): Poll<ToSwarm<Event, ProtocolCommand>> {
-    return this.#outbox.poll(cx)
+    const command = this.#peers.poll(cx)
+    return command === PENDING ? this.#outbox.poll(cx) : command
   }
 
   async openStream (peer: PeerId, options: OpenOptions = {}): Promise<NegotiatedStream> {
-    checkCallOptions(options, 'Cannot open stream', ['protocols'])
-    const { protocols, signal, timeoutMs } = options
+    checkCallOptions(options, 'Cannot open stream', ['protocols', 'lazy'])
+    const { protocols, signal, timeoutMs, lazy } = options
     if (protocols !== undefined && !Array.isArray(protocols)) {
       throw new TypeError(`Cannot open stream: protocols must be an array of names, received ${typeof protocols}`)
     }
-    const connection = this.#connections.oldest(peer, 'Cannot open stream')
-    const call = this.#calls.start({ peer, connection }, { signal }, Infinity)
-    this.#tell(call, { type: 'open-for-call', call, protocols, timeoutMs })
-    return await call.promise
-  }
-
-  #tell ({ peer, connection }: Call<NegotiatedStream>, event: ProtocolCommand): void {
-    this.#outbox.push({ type: 'notify-handler', peer, connection, event })
+    return await this.#peers.call(peer, { signal, timeoutMs }, Infinity, (call) => ({ type: 'open-for-call', call, protocols, timeoutMs, lazy }))
   }
 }

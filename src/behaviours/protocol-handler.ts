@@ -12,6 +12,7 @@ import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { OptionTable } from '../core/options.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
+import type { LazyOptions } from './call-options.ts'
 import type { Call } from './calls.ts'
 import type { LazySignal } from './lazy-signal.ts'
 import type { HandlerContext, StreamCallback } from './stream-callback.ts'
@@ -37,14 +38,14 @@ export interface ProtocolHandlerInit<Event> extends ProtocolInit<Event, HandlerC
 }
 
 /** Tells the handler to open a stream, and to serve it with `outbound`. */
-export interface OpenStream {
+export interface OpenStream extends Readonly<LazyOptions> {
   readonly type: 'open-stream'
   /** Names to propose, in this order. Default: those of the handler. */
   readonly protocols?: readonly string[] | undefined
 }
 
 /** Opens a stream for a caller, who gets it. */
-export interface OpenForCall {
+export interface OpenForCall extends Readonly<LazyOptions> {
   readonly type: 'open-for-call'
   readonly call: Call<NegotiatedStream>
   readonly protocols: readonly string[] | undefined
@@ -182,11 +183,11 @@ export class ProtocolHandler<Event, Context> implements ConnectionHandler<Protoc
   onBehaviourEvent (command: ProtocolCommand): void {
     switch (command.type) {
       case 'open-stream':
-        this.#request(command.protocols)
+        this.#request(command)
         break
       case 'open-for-call':
         if (!command.call.isSettled) {
-          this.#request(command.protocols, command)
+          this.#request(command)
         }
         break
       case 'cancel-call':
@@ -194,8 +195,8 @@ export class ProtocolHandler<Event, Context> implements ConnectionHandler<Protoc
     }
   }
 
-  #request (protocols: readonly string[] = namesOf(this.#config.protocols), { call, timeoutMs }: Partial<OpenForCall> = {}): void {
-    this.#requests.push({ type: 'outbound-stream-request', protocols, timeoutMs, info: call, token: call })
+  #request ({ protocols = namesOf(this.#config.protocols), lazy, call, timeoutMs }: Omit<Partial<OpenForCall>, 'type'>): void {
+    this.#requests.push({ type: 'outbound-stream-request', protocols, timeoutMs, lazy, info: call, token: call })
   }
 
   #serve (stream: NegotiatedStream, protocol: string, callback: StreamCallback<Event, Context> | undefined): PromiseLike<void> | undefined {

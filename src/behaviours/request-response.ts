@@ -6,26 +6,26 @@
 
 import { takesOptions } from '../behaviour/attach.ts'
 import { checkNames, count, duration, flag, parseOptions } from '../core/options.ts'
-import { ConnectionClosedError } from '../errors.ts'
+import { PENDING } from '../core/poll.ts'
 import { Outbox } from '../handler/outbox.ts'
-import { Calls } from './calls.ts'
+import { checkCallOptions } from './call-options.ts'
 import { parseListing } from './listing.ts'
-import { OwnConnections, mayRun } from './own-connections.ts'
+import { mayRun } from './own-connections.ts'
+import { PeerCalls } from './peer-calls.ts'
 import { checkCallback } from './stream-callback.ts'
 import { RequestHandler } from './request-handler.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { FromSwarm } from '../behaviour/from-swarm.ts'
-import type { EstablishedConnection, NetworkBehaviour } from '../behaviour/network-behaviour.ts'
-import type { ToSwarm } from '../behaviour/to-swarm.ts'
+import type { EstablishedConnection, NetworkBehaviour, PendingConnection } from '../behaviour/network-behaviour.ts'
+import type { EmitEvent, ToSwarm } from '../behaviour/to-swarm.ts'
 import type { ConnectionId } from '../core/ids.ts'
 import type { OptionTable } from '../core/options.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
-import type { CallOptions } from './call-options.ts'
-import type { Call } from './calls.ts'
+import type { CallOptions, LazyOptions } from './call-options.ts'
 import type { RequestCommand, RequestEvent, RequestResponseConfig, RequestResponseLimits, Serve } from './request-handler.ts'
 
-export type { CallOptions, SignalOptions } from './call-options.ts'
+export type { CallOptions, LazyOptions, SignalOptions } from './call-options.ts'
 export type { ReceivedRequest } from './inbound-request.ts'
 export type { InboundFailure, RequestEvent, Serve } from './request-handler.ts'
 export type { HandlerContext, StreamContext } from './stream-callback.ts'
@@ -53,21 +53,26 @@ export interface RequestResponseInit {
   runOnLimitedConnection?: boolean | undefined
 }
 
+/** Options of a request. */
+export interface RequestOptions extends CallOptions, LazyOptions {}
+
 /** A request-response behaviour; its events are {@link RequestEvent}. */
 export interface RequestResponse extends NetworkBehaviour<RequestEvent, unknown, unknown> {
   /**
-   * Sends a request to `peer`, on the oldest connection, and resolves with the response. `request` must not change
-   * meanwhile. Every request has exactly one outcome. It rejects with
+   * Sends a request to `peer`, on the oldest connection, and resolves with the response; without a connection the peer is
+   * dialed. `request` must not change meanwhile. Every request has exactly one outcome. It rejects with
    *
-   * - `NotConnectedError`: there is no connection to the peer on which this behaviour runs
+   * - `NotConnectedError`: this behaviour runs on no connection to the peer, or the dial failed; `cause` is then the
+   *   `DialFailureError`
    * - `StreamUpgradeError`: no stream could be had (`negotiation-failed`: the peer does not speak the protocol), or 1024
    *   requests are open (`limit`)
    * - `RemoteProtocolError`: the response is longer than `maxResponseBytes`
-   * - the error of the stream, such as `StreamResetError`: the peer refused, or failed
+   * - the error of the stream, such as `StreamResetError`: the peer refused, or failed; with `lazy` also `NegotiationError`:
+   *   it had announced the protocol, and does not speak it
    * - `ConnectionClosedError`, `AbortError` of the signal, `TimeoutError` after `timeoutMs` (default: the option)
    * - `TypeError` or `RangeError`: the request is no bytes, or longer than `maxRequestBytes`
    */
-  request (peer: PeerId, request: Uint8Array, options?: CallOptions): Promise<Uint8Array>
+  request (peer: PeerId, request: Uint8Array, options?: RequestOptions): Promise<Uint8Array>
 }
 
 interface RequestResponseOptions extends RequestResponseLimits {
@@ -116,15 +121,14 @@ takesOptions(requestResponse, 'requestResponse')
 class RequestResponseBehaviour implements NetworkBehaviour<RequestEvent, RequestCommand, RequestEvent> {
   readonly #config: RequestResponseConfig
   readonly #runOnLimitedConnection: boolean
-  readonly #connections = new OwnConnections()
-  readonly #calls = new Calls<Uint8Array>({
+  readonly #peers = new PeerCalls<Uint8Array, RequestCommand>({
     action: 'Cannot request',
     maxOpen: MAX_OPEN_CALLS,
-    onAbandoned: (call, error) => { this.#tell(call, { type: 'cancel', call, error }) }
+    toCancel: (call, error) => ({ type: 'cancel', call, error })
   })
 
-  /** Not bounded here: commands are bounded as calls, and the swarm takes each event before the next one. */
-  readonly #outbox = new Outbox<ToSwarm<RequestEvent, RequestCommand>>(Infinity)
+  /** Not bounded here: the swarm takes each event before the next one. */
+  readonly #outbox = new Outbox<EmitEvent<RequestEvent>>(Infinity)
 
   constructor (config: RequestResponseConfig, runOnLimitedConnection: boolean) {
     this.#config = config
@@ -139,15 +143,16 @@ class RequestResponseBehaviour implements NetworkBehaviour<RequestEvent, Request
     if (!mayRun(connection.limits, this.#runOnLimitedConnection)) {
       return undefined
     }
-    this.#connections.add(connection)
+    this.#peers.add(connection)
     return new RequestHandler(this.#config, connection)
   }
 
+  rollback (attempt: PendingConnection | EstablishedConnection): void {
+    this.#peers.rollback(attempt)
+  }
+
   onSwarmEvent (event: FromSwarm): void {
-    this.#connections.onSwarmEvent(event)
-    if (event.type === 'connection-closed') {
-      this.#calls.rejectAll(event.connection, new ConnectionClosedError('Cannot request: the connection closed'))
-    }
+    this.#peers.onSwarmEvent(event)
   }
 
   onHandlerEvent (peer: PeerId, connection: ConnectionId, event: RequestEvent): void {
@@ -155,20 +160,16 @@ class RequestResponseBehaviour implements NetworkBehaviour<RequestEvent, Request
   }
 
   poll (cx: PollContext): Poll<ToSwarm<RequestEvent, RequestCommand>> {
-    this.#calls.poll(cx)
-    return this.#outbox.poll(cx)
+    const command = this.#peers.poll(cx)
+    return command === PENDING ? this.#outbox.poll(cx) : command
   }
 
-  async request (peer: PeerId, request: Uint8Array, options: CallOptions = {}): Promise<Uint8Array> {
-    checkRequest(request, this.#config.limits.maxRequestBytes)
-    const connection = this.#connections.oldest(peer, 'Cannot request')
-    const call = this.#calls.start({ peer, connection }, options, this.#config.limits.timeoutMs)
-    this.#tell(call, { type: 'send', request, call })
-    return await call.promise
-  }
-
-  #tell ({ peer, connection }: Call<Uint8Array>, event: RequestCommand): void {
-    this.#outbox.push({ type: 'notify-handler', peer, connection, event })
+  async request (peer: PeerId, request: Uint8Array, options: RequestOptions = {}): Promise<Uint8Array> {
+    checkCallOptions(options, 'Cannot request', ['lazy'])
+    const { lazy } = options
+    const { maxRequestBytes, timeoutMs } = this.#config.limits
+    checkRequest(request, maxRequestBytes)
+    return await this.#peers.call(peer, options, timeoutMs, (call) => ({ type: 'send', request, call, lazy }))
   }
 }
 

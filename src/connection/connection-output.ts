@@ -11,6 +11,15 @@ export interface HandlerEventOutput<ToBehaviour> {
   readonly event: ToBehaviour
 }
 
+/** What became of a message: the handler took it, if it came with a token, or does not take any (S7.11). */
+export interface HandlerNotifiedOutput {
+  readonly type: 'handler-notified'
+  readonly token: unknown
+  readonly event: unknown
+  /** False: the handler is switched off. */
+  readonly delivered: boolean
+}
+
 /** An inbound stream was agreed on a protocol of the host, which is to be given it. */
 export interface HostStreamOutput<Stream> {
   readonly type: 'host-stream'
@@ -54,6 +63,7 @@ export interface ClosedOutput {
 /** What `poll` of a connection gives. */
 export type ConnectionOutput<Stream, ToBehaviour> =
   | HandlerEventOutput<ToBehaviour>
+  | HandlerNotifiedOutput
   | HostStreamOutput<Stream>
   | HostStreamOpened<Stream>
   | HostStreamFailed

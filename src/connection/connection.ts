@@ -64,7 +64,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     const outlet = new Outlet<Stream, ToBehaviour>(id, peer, now)
     const root = new RootHandler<FromBehaviour, ToBehaviour>(handler, outlet, turn)
     const sets = new ProtocolSets({ outlet, root, config, host: hostProtocols?.list, interest, waker: turn })
-    const streams = new ConnectionStreams({ outlet, root, config, muxer, local: sets.local, hostProtocols, waker: turn })
+    const streams = new ConnectionStreams({ outlet, root, config, muxer, local: sets.local, remote: sets.remote, hostProtocols, waker: turn })
     const inbox = new Inbox<FromBehaviour>(config.maxQueuedBehaviourEvents)
     this.id = id
     this.peer = peer
@@ -220,9 +220,13 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
 
   // ---------------------------------------------------------------------------------------------------- commands
 
-  /** A message for the handler; false, and not kept, when the inbox is full or the connection closes. */
-  onBehaviourEvent (event: FromBehaviour): boolean {
-    if (!this.#lifecycle.isOpen || !this.#inbox.push(event)) {
+  /**
+   * A message for the handler; false, and not kept, when the inbox is full or the connection closes.
+   *
+   * @param token - given: it comes back with `handler-notified` when the handler has taken the message
+   */
+  onBehaviourEvent (event: FromBehaviour, token?: unknown): boolean {
+    if (!this.#lifecycle.isOpen || !this.#inbox.push(event, token)) {
       return false
     }
     this.#turn.wakeForCommand()
@@ -317,7 +321,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
         }
         return output
       }
-      const isMoved = this.#lifecycle.isOpen ? this.#pass() : this.#lifecycle.advance()
+      const isMoved = this.#lifecycle.isOpen ? this.#pass() : this.#closingPass()
       if (!isMoved) {
         return PENDING
       }
@@ -339,6 +343,11 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
       || this.#lifecycle.checkActivity(this.#root.isKeepAlive || this.#isPeerKept) // 10
   }
 
+  /** Streams in use go on until the muxer closes, so the answers that some of them wait for still count. */
+  #closingPass (): boolean {
+    return this.#streams.outbound.unconfirmed.advance() || this.#lifecycle.advance()
+  }
+
   #serveInbox (): boolean {
     const command = this.#inbox.shift()
     switch (command?.type) {
@@ -348,8 +357,16 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
         this.#lifecycle.begin('local-close', undefined)
         return true
       case 'event':
-        this.#root.onBehaviourEvent(command.event)
+        this.#deliver(command.event, command.token)
         return true
+    }
+  }
+
+  /** Only senders with a token hear of a message that was taken (S7.11). */
+  #deliver (event: FromBehaviour, token: unknown): void {
+    const outcome = this.#root.onBehaviourEvent(event)
+    if (outcome === 'refused' || (outcome === 'taken' && token !== undefined)) {
+      this.#outlet.outputs.push({ type: 'handler-notified', token, event, delivered: outcome === 'taken' })
     }
   }
 

@@ -1,7 +1,9 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
 
 /** What waits for step 1. */
-export type Command<FromBehaviour> = { readonly type: 'event', readonly event: FromBehaviour } | { readonly type: 'close' }
+export type Command<FromBehaviour> =
+  | { readonly type: 'event', readonly event: FromBehaviour, readonly token: unknown }
+  | { readonly type: 'close' }
 
 /** Behaviour events and the wish to close, in the order in which they came (S7.12). */
 export class Inbox<FromBehaviour> {
@@ -16,12 +18,12 @@ export class Inbox<FromBehaviour> {
   }
 
   /** Queues an event; false, and not kept, when there are too many. */
-  push (event: FromBehaviour): boolean {
+  push (event: FromBehaviour, token: unknown): boolean {
     if (this.#events >= this.#maxEvents) {
       return false
     }
     this.#events++
-    return this.#commands.push({ type: 'event', event })
+    return this.#commands.push({ type: 'event', event, token })
   }
 
   /** Queues the wish to close; a second one says nothing new. */

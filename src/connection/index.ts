@@ -8,8 +8,8 @@ export { Connection } from './connection.ts'
 export type { ConnectionComponents, HostProtocols, ReadonlyProtocols } from './connection-components.ts'
 export type { ConnectionConfig, ConnectionInit } from './connection-config.ts'
 export type {
-  ClosedOutput, ConnectionOutput, ConnectionReport, HandlerErrorReport, HandlerEventOutput, HandlerTask, HostStreamFailed,
-  HostStreamOpened, HostStreamOutput, ProtocolsReport, ReportInterest
+  ClosedOutput, ConnectionOutput, ConnectionReport, HandlerErrorReport, HandlerEventOutput, HandlerNotifiedOutput, HandlerTask,
+  HostStreamFailed, HostStreamOpened, HostStreamOutput, ProtocolsReport, ReportInterest
 } from './connection-output.ts'
 export type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
 export type { HostStreamRequest } from './outbound-streams.ts'

@@ -3,7 +3,7 @@ import { PENDING } from '../core/poll.ts'
 import { checkOutput } from '../handler/check-output.ts'
 import { HandlerFault } from '../handler/handler-fault.ts'
 import { ListLink } from '../handler/list-link.ts'
-import { RELEASE, pollLast } from '../handler/route.ts'
+import { REFUSED, RELEASE, pollLast } from '../handler/route.ts'
 import { asTask } from '../handler/tasks.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Poll, PollContext, Waker } from '../core/poll.ts'
@@ -127,10 +127,10 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
     return output
   }
 
-  /** Passes on what its behaviour says. */
-  onBehaviourEvent (event: FromBehaviour): void {
+  /** Passes on what its behaviour says; `refused`: a handler that was switched off does not take it. */
+  onBehaviourEvent (event: FromBehaviour): 'taken' | 'refused' | 'failed' {
     this.#told()
-    this.#call('onBehaviourEvent', () => { this.#handler.onBehaviourEvent?.(event) })
+    return this.#call('onBehaviourEvent', () => this.#handler.onBehaviourEvent?.(event) === REFUSED ? 'refused' : 'taken') ?? 'failed'
   }
 
   /** Tells it something about no stream of its own: a throw ends the connection. */

@@ -197,13 +197,13 @@ class Composition implements RoutedHandler, PartOwner {
     }
   }
 
-  onBehaviourEvent ({ handler: key, event }: PartEvent): void {
+  onBehaviourEvent ({ handler: key, event }: PartEvent): unknown {
     const part = this.#parts.get(key)
     if (part === undefined || part.hasFailed) {
-      return
+      return undefined
     }
     this.#touch(part)
-    this.#guard(part, 'onBehaviourEvent', () => part.handler.onBehaviourEvent?.(event), true)
+    return this.#guard(part, 'onBehaviourEvent', () => part.handler.onBehaviourEvent?.(event), true)
   }
 
   #attach (cx: PollContext): void {

@@ -19,6 +19,9 @@ export const POLL_LAST: unique symbol = Symbol('libp2p-behaviours.poll-last')
 /** Names the method {@link RoutedHandler} that ends a composition. */
 export const RELEASE: unique symbol = Symbol('libp2p-behaviours.release')
 
+/** What `onBehaviourEvent` of a wrapper answers that does not let messages through: the message goes back to its sender. */
+export const REFUSED: unique symbol = Symbol('libp2p-behaviours.refused')
+
 /**
  * One step from a composition to the part that an output came from, and what lies below it. Interned by the part, so one
  * path is one object: it tells the sources of remote reports and the owners of request tokens apart.
@@ -58,9 +61,11 @@ export function withRoute<Passed extends HandlerOutput<unknown, unknown, unknown
  * A handler as connections and compositions call it: with the listing as one more argument, which authors never declare,
  * with an upgrade that may be left out, as the parts of a composition differ in that, and with what only compositions have.
  */
-export interface RoutedHandler extends Omit<AnyHandler, 'inboundInfo' | 'inboundUpgrade'> {
+export interface RoutedHandler extends Omit<AnyHandler, 'inboundInfo' | 'inboundUpgrade' | 'onBehaviourEvent'> {
   inboundInfo? (protocol: string, listing?: Listing): unknown
   inboundUpgrade? (stream: unknown, protocol: string, listing?: Listing): StreamUpgrade<unknown> | undefined
+  /** What an author's handler returns means nothing. */
+  onBehaviourEvent? (event: unknown): unknown
   /** As {@link pollLast}. */
   [POLL_LAST]? (cx: PollContext): Poll<HandlerOutput<unknown, unknown, unknown> | undefined>
   /** The connection closes: no `ProtocolList` is to wake any part of it. */

@@ -24,7 +24,7 @@ export function joinTasks (tasks: ReadonlyArray<PromiseLike<void>>): PromiseLike
 }
 
 /** Nobody will hear how `tasks` end; that they fail must not be an unhandled rejection. */
-export function dropTasks (tasks: ReadonlyArray<PromiseLike<void>>): void {
+export function dropTasks (tasks: ReadonlyArray<PromiseLike<unknown>>): void {
   for (const task of tasks) {
     try {
       task.then(undefined, () => undefined)
@@ -49,6 +49,7 @@ class JoinedTasks implements PromiseLike<never> {
   }
 }
 
-function isThenable (value: unknown): value is PromiseLike<void> {
+/** Whether `value` is a thenable. */
+export function isThenable<Value = void> (value: unknown): value is PromiseLike<Value> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }

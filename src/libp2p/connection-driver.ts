@@ -130,8 +130,8 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
   // ------------------------------------------------------------------------------ for the swarm: DrainedConnection
 
   /** See {@link DrainedConnection}. */
-  onBehaviourEvent (event: unknown): boolean {
-    return this.#machine.onBehaviourEvent(event)
+  onBehaviourEvent (event: unknown, token: unknown): boolean {
+    return this.#machine.onBehaviourEvent(event, token)
   }
 
   /** See {@link DrainedConnection}. */

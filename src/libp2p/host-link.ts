@@ -1,6 +1,11 @@
 import { declaredBy } from '../behaviour/joined-listing.ts'
+import { ConnectionClosedError } from '../errors.ts'
+import { Admissions } from './admissions.ts'
 import { Advertiser } from './advertise.ts'
 import { ConnectionDriver } from './connection-driver.ts'
+import { keep } from './connection-gater.ts'
+import { Dialer } from './dialer.ts'
+import { HostOrders } from './host-orders.ts'
 import { HostProtocolFeed } from './host-protocols.ts'
 import { feedIdentify } from './identify-feed.ts'
 import { listenToHost } from './host-listener.ts'
@@ -8,24 +13,30 @@ import { ListenAddresses } from './listen-addresses.ts'
 import { muxerOf } from './negotiated-muxer.ts'
 import { followPeerTags, readPeerTags } from './peer-tags.ts'
 import { SwarmDriver } from './swarm-driver.ts'
-import type { Connection as HostConnection, Logger } from '@libp2p/interface'
-import type { FromSwarm } from '../behaviour/from-swarm.ts'
+import type { Connection as HostConnection, IdentifyResult, Logger, PeerId } from '@libp2p/interface'
+import type { GateStage } from '../behaviour/connection-denied.ts'
+import type { AnyHandler } from '../behaviour/connection-handler.ts'
+import type { ConnectionClosed, FromSwarm } from '../behaviour/from-swarm.ts'
 import type { KeyedEvent } from '../behaviour/inference.ts'
-import type { NetworkBehaviour } from '../behaviour/network-behaviour.ts'
+import type { EstablishedConnection, NetworkBehaviour } from '../behaviour/network-behaviour.ts'
 import type { SwarmComponents } from '../behaviour/swarm-components.ts'
+import type { DialTarget } from '../behaviour/to-swarm.ts'
 import type { ReportInterest } from '../connection/connection-output.ts'
 import type { ConnectionId } from '../core/ids.ts'
+import type { Admission } from './admission.ts'
 import type { ConnectionDriverComponents } from './connection-driver.ts'
+import type { DialOptions } from './dialer.ts'
 import type { NegotiatedMuxer } from './negotiated-muxer.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { DrivenEvent } from './swarm-driver.ts'
 import type { SwarmConfig } from './swarm-options.ts'
+import type { VerdictTerms } from './verdict.ts'
 
 /** Collaborators of a {@link HostLink}. */
 export interface HostLinkComponents {
   /** Those of the node. */
   readonly node: SwarmComponents
-  readonly root: NetworkBehaviour<KeyedEvent<string, unknown>, unknown, unknown>
+  readonly root: NetworkBehaviour<KeyedEvent<string, unknown>, unknown, unknown, Error>
   readonly config: SwarmConfig
   readonly scheduler: Scheduler
   readonly log: Logger
@@ -37,12 +48,9 @@ export interface HostLinkComponents {
   onError (cause: unknown): void
 }
 
-/** Ids are the swarm's own, as the host has none before its gates; unique in the process, so that logs can be joined. */
-let connectionsMade = 0
-
 /**
- * Joins the swarm machine to its node: connections that open become driven ones, what identify learns reaches them, and
- * what they offer is announced.
+ * Joins the swarm machine to its node: connections pass the gates and become driven ones, what identify learns reaches
+ * them, what they offer is announced, and what behaviours want of the node is done.
  */
 export class HostLink {
   readonly #components: HostLinkComponents
@@ -53,6 +61,14 @@ export class HostLink {
   /** Until `connection-closed`, which is the last event of a connection. */
   readonly #connections = new Map<ConnectionId, ConnectionDriver>()
   readonly #byHost = new WeakMap<HostConnection, ConnectionDriver>()
+  /** Connections that are open for the host, while a behaviour takes its time over them. */
+  readonly #opening = new WeakMap<HostConnection, Promise<void>>()
+  /** What identify learnt about those meanwhile. */
+  readonly #early = new WeakMap<HostConnection, IdentifyResult>()
+  readonly #lifetimes = new Map<ConnectionId, Admission>()
+  readonly #admissions: Admissions
+  readonly #dialer: Dialer
+  readonly #orders: HostOrders
   readonly #addresses = new ListenAddresses()
 
   constructor (components: HostLinkComponents) {
@@ -77,6 +93,28 @@ export class HostLink {
       onError: (cause) => { components.onError(cause) }
     })
     this.#shared = { driver: this.#driver, scheduler, config, hostProtocols: this.#protocols, interest }
+    const terms: VerdictTerms = {
+      scheduler,
+      gateTimeoutMs: config.gateTimeoutMs,
+      onRejection: (behaviour, { stage }, cause) => { this.#gateRejected(behaviour, stage, cause) }
+    }
+    this.#dialer = new Dialer({
+      node,
+      driver: this.#driver,
+      terms,
+      isConnected: (peer) => this.#isConnected(peer),
+      driven: async (host) => await this.#driven(host)
+    })
+    this.#orders = new HostOrders({
+      node,
+      dialer: this.#dialer,
+      terms,
+      turn: (input) => { this.#driver.turn(input) },
+      tell: (event) => { this.#tell([event]) },
+      onError: (cause) => { components.onError(cause) }
+    })
+    this.#admissions = new Admissions({ driver: this.#driver, terms, findDial: (peer, address) => this.#dialer.find(peer, address) })
+    keep(node.connectionGater, this.#admissions)
     this.#listen()
   }
 
@@ -96,8 +134,14 @@ export class HostLink {
     await this.#advertiser.start()
   }
 
-  /** Closes all connections in good order, then takes back what was announced. */
+  /** See `swarm.dial()`. */
+  async dial (target: DialTarget, options: DialOptions | undefined): Promise<ConnectionDriver> {
+    return await this.#dialer.dial(target, options)
+  }
+
+  /** Ends all dials, closes all connections in good order, then takes back what was announced. */
   async close (): Promise<void> {
+    await this.#dialer.close()
     await Promise.all(Array.from(this.#connections.values(), async (connection) => {
       connection.close()
       await connection.whenClosed()
@@ -108,9 +152,8 @@ export class HostLink {
   #listen (): void {
     const { node: { events }, config } = this.#components
     const onError = (cause: unknown): void => { this.#components.onError(cause) }
-    const find = (connection: HostConnection): ConnectionDriver | undefined => this.#byHost.get(connection)
     listenToHost(events, 'connection:open', (connection) => { this.#onOpen(connection) }, onError)
-    listenToHost(events, 'peer:identify', (result) => { feedIdentify(result, find) }, onError)
+    listenToHost(events, 'peer:identify', (result) => { this.#onIdentify(result) }, onError)
     listenToHost(events, 'self:peer:update', () => { this.#refreshProtocols() }, onError)
     listenToHost(events, 'transport:listening', (listener) => { this.#tell(this.#addresses.opened(listener)) }, onError)
     listenToHost(events, 'transport:close', (listener) => { this.#tell(this.#addresses.closed(listener)) }, onError)
@@ -122,25 +165,70 @@ export class HostLink {
   /** A connection without a wrapped muxer is the host's alone. */
   #onOpen (host: HostConnection): void {
     const muxer = muxerOf(host)
-    if (muxer !== undefined) {
-      this.#protocols.refresh()
-      this.#driver.turn(() => { this.#establish(host, muxer) })
+    if (muxer === undefined) {
+      this.#admissions.ignore(host)
+      return
+    }
+    this.#protocols.refresh()
+    const opening = this.#admissions.open(host, (admission, connection) => { this.#establish(host, muxer, admission, connection) })
+    if (opening !== undefined) {
+      this.#opening.set(host, opening)
     }
   }
 
-  #establish (host: HostConnection, muxer: NegotiatedMuxer): void {
+  #establish (host: HostConnection, muxer: NegotiatedMuxer, admission: Admission, established: EstablishedConnection): void {
+    const { id } = admission
+    const connect = (handler: AnyHandler, wake: () => void): ConnectionDriver => {
+      const driver = new ConnectionDriver(this.#shared, { id, host, muxer }, handler, wake)
+      this.#connections.set(id, driver)
+      this.#byHost.set(host, driver)
+      this.#lifetimes.set(id, admission)
+      return driver
+    }
+    this.#driver.turn(() => {
+      this.#driver.swarm.establish(established, connect, admission.dial?.failedBefore(host.remoteAddr))
+    })
+    this.#established(host)
+  }
+
+  #established (host: HostConnection): void {
     const { node, config } = this.#components
-    const id = `connection-${++connectionsMade}`
-    const { remotePeer: peer, direction, remoteAddr: address, limits } = host
-    const driver = this.#driver.swarm.establish(
-      { id, peer, direction, address, limits },
-      (handler, wake) => new ConnectionDriver(this.#shared, { id, host, muxer }, handler, wake)
-    )
-    this.#connections.set(id, driver)
-    this.#byHost.set(host, driver)
-    if (config.connection.idleTimeoutMs !== Infinity) {
+    const driver = this.#byHost.get(host)
+    if (driver !== undefined && config.connection.idleTimeoutMs !== Infinity) {
       void readPeerTags(driver, node.peerStore)
     }
+    const early = this.#early.get(host)
+    if (early !== undefined) {
+      this.#onIdentify(early)
+    }
+  }
+
+  #onIdentify (result: IdentifyResult): void {
+    const { connection } = result
+    if (this.#opening.has(connection) && !this.#byHost.has(connection)) {
+      this.#early.set(connection, result)
+    } else {
+      feedIdentify(result, (host) => this.#byHost.get(host))
+    }
+  }
+
+  async #driven (host: HostConnection): Promise<ConnectionDriver> {
+    await this.#opening.get(host)
+    const driver = this.#byHost.get(host)
+    if (driver === undefined) {
+      throw new ConnectionClosedError('The swarm has not taken the connection: its muxer is not wrapped, or it was denied')
+    }
+    return driver
+  }
+
+  #isConnected (peer: PeerId): boolean {
+    const { connectionManager } = this.#components.node
+    return connectionManager.getConnections(peer).some((host) => this.#byHost.get(host)?.status.phase === 'open')
+  }
+
+  #gateRejected (behaviour: string, stage: GateStage, cause: unknown): void {
+    const method = stage === 'pending' ? 'checkPending' : 'checkEstablished'
+    this.#components.onEvent({ type: 'handler-error', behaviour, method, cause, peer: undefined, connection: undefined })
   }
 
   #tell (changes: readonly FromSwarm[]): void {
@@ -172,11 +260,24 @@ export class HostLink {
       case 'protocols-truncated':
         this.connection(event.connection)?.reportCut()
         break
+      case 'dial':
+      case 'listen-on':
+      case 'remove-listener':
+      case 'external-address-candidate':
+      case 'external-address-confirmed':
+      case 'external-address-expired':
+      case 'peer-external-address':
+      case 'await-check':
+        this.#orders.obey(event)
+        return
       case 'connection-closed':
-        this.#onClosed(event.connection)
+        this.#onClosed(event)
         break
       case 'behaviour-event':
       case 'connection-established':
+      case 'connection-denied':
+      case 'dial-failure':
+      case 'listen-failure':
       case 'handler-error':
       case 'connection-idle':
       case 'limit-reached':
@@ -186,9 +287,13 @@ export class HostLink {
     this.#components.onEvent(event)
   }
 
-  #onClosed (id: ConnectionId): void {
+  #onClosed ({ connection: id, cause }: ConnectionClosed): void {
     const connection = this.#connections.get(id)
     this.#connections.delete(id)
+    const admission = this.#lifetimes.get(id)
+    this.#lifetimes.delete(id)
+    admission?.end(cause)
+    admission?.dial?.abort(cause)
     if (connection !== undefined && this.#components.config.advertise === 'union') {
       this.#advertiser.offersChanged([], connection.localProtocols.toArray())
     }

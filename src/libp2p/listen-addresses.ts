@@ -1,22 +1,25 @@
 import type { Listener } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
-import type { ListenAddressChange } from '../behaviour/from-swarm.ts'
+import type { FromSwarm } from '../behaviour/from-swarm.ts'
 
 /** The addresses that the node listens on, by listener: one that has closed no longer tells them. */
 export class ListenAddresses {
   readonly #byListener = new WeakMap<Listener, readonly Multiaddr[]>()
 
   /** A listener is up. */
-  opened (listener: Listener): ListenAddressChange[] {
+  opened (listener: Listener): FromSwarm[] {
     const addresses = listener.getAddrs()
     this.#byListener.set(listener, addresses)
-    return addresses.map((address) => ({ type: 'new-listen-address', address }))
+    return [{ type: 'new-listener', addresses }, ...addresses.map((address) => ({ type: 'new-listen-address', address } as const))]
   }
 
   /** A listener is gone. */
-  closed (listener: Listener): ListenAddressChange[] {
-    const addresses = this.#byListener.get(listener) ?? []
+  closed (listener: Listener): FromSwarm[] {
+    const addresses = this.#byListener.get(listener)
+    if (addresses === undefined) {
+      return []
+    }
     this.#byListener.delete(listener)
-    return addresses.map((address) => ({ type: 'expired-listen-address', address }))
+    return [...addresses.map((address) => ({ type: 'expired-listen-address', address } as const)), { type: 'listener-closed', addresses }]
   }
 }

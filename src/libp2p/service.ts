@@ -3,6 +3,7 @@ import { attachBehaviour } from '../behaviour/attach.ts'
 import { commandsOf } from '../behaviour/commands.ts'
 import { composeBehaviours } from '../behaviour/compose.ts'
 import { refuseSharedProtocols } from '../behaviour/distinct-protocols.ts'
+import { checkPeer } from '../behaviours/call-options.ts'
 import { ContainedEmitter } from './contained-emitter.ts'
 import { HostLink } from './host-link.ts'
 import { ProtocolChanges } from './protocol-changes.ts'
@@ -10,16 +11,19 @@ import { hostScheduler } from './scheduler.ts'
 import { DrivenSwarmConnection } from './swarm-connection.ts'
 import { SwarmEventStreams } from './swarm-events.ts'
 import { parseSwarmConfig } from './swarm-options.ts'
-import type { Logger, Startable } from '@libp2p/interface'
+import type { Logger, PeerId, Startable } from '@libp2p/interface'
 import type { ConnectionEstablished } from '../behaviour/from-swarm.ts'
 import type { KeyedEvent } from '../behaviour/inference.ts'
 import type { Behaviours } from '../behaviour/network-behaviour.ts'
 import type { SwarmComponents } from '../behaviour/swarm-components.ts'
+import type { DialTarget } from '../behaviour/to-swarm.ts'
+import type { CallOptions } from '../behaviours/call-options.ts'
 import type { ReportInterest } from '../connection/connection-output.ts'
 import type { ConnectionId } from '../core/ids.ts'
 import type { HandlerError } from '../swarm/swarm-event.ts'
 import type { PeerProtocolsChange } from './change-subscribers.ts'
 import type { ConnectionDriver } from './connection-driver.ts'
+import type { DialOptions } from './dialer.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { ConnectionOrigin, Swarm, SwarmConnection, SwarmEvents } from './swarm-api.ts'
 import type { DrivenEvent } from './swarm-driver.ts'
@@ -104,6 +108,16 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
     return this.#streams.open(options)
   }
 
+  async dial (target: DialTarget, options?: DialOptions): Promise<SwarmConnection> {
+    return this.#viewOf(await this.#link.dial(target, options))
+  }
+
+  async disconnect (peer: PeerId, options?: CallOptions): Promise<void> {
+    checkPeer(peer, 'Cannot disconnect')
+    const own = this.connections.filter((connection) => connection.peer.equals(peer))
+    await Promise.all(own.map(async (connection) => { await connection.close(options) }))
+  }
+
   /** The life of the service is in `afterStart` and `beforeStop`; the host asks for this one. */
   start (): void {}
 
@@ -141,6 +155,15 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
         this.announce('connection:close', { ...event, ...this.#origins.get(event.connection) })
         this.#origins.delete(event.connection)
         break
+      case 'connection-denied':
+        this.announce('connection:denied', event)
+        break
+      case 'dial-failure':
+        this.announce('dial:failure', event)
+        break
+      case 'listen-failure':
+        this.announce('listen:failure', event)
+        break
       case 'connection-idle':
         this.announce('connection:idle', event)
         break
@@ -164,6 +187,14 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
       case 'host-stream-failed':
       case 'handler-task':
       case 'address-change':
+      case 'dial':
+      case 'listen-on':
+      case 'remove-listener':
+      case 'external-address-candidate':
+      case 'external-address-confirmed':
+      case 'external-address-expired':
+      case 'peer-external-address':
+      case 'await-check':
         // The host's, and a change that no host tells of.
     }
   }

@@ -1,14 +1,16 @@
 /** What an application sees of a swarm: `node.services.swarm`. */
 
 import type { Connection as HostConnection, PeerId, Startable, TypedEventTarget } from '@libp2p/interface'
-import type { ConnectionClosed, ConnectionEstablished } from '../behaviour/from-swarm.ts'
-import type { BehaviourEvent, Commands } from '../behaviour/inference.ts'
+import type { ConnectionClosed, ConnectionEstablished, DialFailure, ListenFailure } from '../behaviour/from-swarm.ts'
+import type { BehaviourEvent, Commands, Denial } from '../behaviour/inference.ts'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { Behaviours } from '../behaviour/network-behaviour.ts'
+import type { DialTarget } from '../behaviour/to-swarm.ts'
 import type { CallOptions } from '../behaviours/call-options.ts'
 import type { ConnectionId, Direction } from '../core/ids.ts'
 import type { HandlerError, SwarmReport } from '../swarm/swarm-event.ts'
 import type { PeerProtocolsChange } from './change-subscribers.ts'
+import type { DialOptions } from './dialer.ts'
 import type { SwarmProtocols } from './protocol-changes.ts'
 import type { EventsIterator, EventsOptions } from './swarm-events.ts'
 
@@ -53,6 +55,12 @@ export interface SwarmEvents<Parts> {
   'connection:open': CustomEvent<ConnectionEstablished & ConnectionOrigin>
   /** Comes once, and last of the events of the connection. */
   'connection:close': CustomEvent<ConnectionClosed & ConnectionOrigin>
+  /** A behaviour denied a connection; its path tells the type of the cause. */
+  'connection:denied': CustomEvent<Denial<Parts>>
+  /** A dial of the swarm came to nothing. */
+  'dial:failure': CustomEvent<DialFailure>
+  /** A connection that a peer wanted came to nothing. */
+  'listen:failure': CustomEvent<ListenFailure>
   /** Nothing holds the connection open any more. */
   'connection:idle': CustomEvent<Report<'connection-idle'>>
   /** A protocol set of a connection changed; see also `swarm.protocols`. */
@@ -86,4 +94,19 @@ export interface Swarm<Parts extends Behaviours = NoBehaviours> extends TypedEve
    * @throws TypeError for an unknown option, a key that no behaviour has, or a signal that is none
    */
   events<Key extends keyof Parts & string = keyof Parts & string> (options?: EventsOptions<Key>): EventsIterator<BehaviourEvent<Pick<Parts, Key>>>
+  /**
+   * Dials through the gates of the behaviours, and resolves with the connection. Rejects with `DialFailureError`, whose
+   * `kind` says why and whose `cause` may be a `ConnectionDenied`; when `options` end the wait the kind is `aborted`, and the
+   * dial itself ends when nobody else waits for it. `timeoutMs` defaults to 10 s.
+   *
+   * @throws TypeError when the target is none, or names several peers; RangeError when `timeoutMs` is NaN or negative
+   */
+  dial (target: DialTarget, options?: DialOptions): Promise<SwarmConnection>
+  /**
+   * Closes all connections to `peer` gracefully; resolves when they have ended, and never rejects. When `options` end the
+   * wait, what is left is cut.
+   *
+   * @throws RangeError when `timeoutMs` is NaN or negative
+   */
+  disconnect (peer: PeerId, options?: CallOptions): Promise<void>
 }

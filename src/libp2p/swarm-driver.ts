@@ -37,7 +37,7 @@ export interface Turns {
 
 /** Who a {@link SwarmDriver} works for. */
 export interface SwarmDriverComponents {
-  readonly root: NetworkBehaviour<KeyedEvent<string, unknown>, unknown, unknown>
+  readonly root: NetworkBehaviour<KeyedEvent<string, unknown>, unknown, unknown, Error>
   readonly scheduler: Scheduler
   readonly turnBudgetMs: number
   /** Acts on one event; called inside a drain. */
@@ -101,6 +101,30 @@ export class SwarmDriver<Driven extends DrainedConnection> implements Turns {
       this.#components.onError(cause)
     }
     this.endInput(connection)
+  }
+
+  /**
+   * Gives an input that has an answer, and drains. The answer comes at once, unless a drain is running: then when that is
+   * over.
+   */
+  ask<Answer> (input: () => Answer): Answer | Promise<Answer> {
+    if (this.#isBusy) {
+      return new Promise((resolve, reject) => {
+        this.#waiting.push(() => {
+          try {
+            resolve(this.ask(input))
+          } catch (thrown) {
+            reject(thrown)
+          }
+        })
+      })
+    }
+    this.beginInput()
+    try {
+      return input()
+    } finally {
+      this.endInput()
+    }
   }
 
   /** See {@link Turns}. */

@@ -13,6 +13,7 @@ const PLUGGED_IN_OPTIONS: OptionTable<ConnectionConfig> = { ...CONNECTION_OPTION
 interface NodeConfig {
   readonly turnBudgetMs: number
   readonly eventBufferSize: number
+  readonly gateTimeoutMs: number
   readonly keepProcessAlive: boolean
   readonly correctHostIterators: boolean
 }
@@ -20,6 +21,7 @@ interface NodeConfig {
 const NODE_OPTIONS: OptionTable<NodeConfig> = {
   turnBudgetMs: duration(5),
   eventBufferSize: count(256, 1, 1_000_000),
+  gateTimeoutMs: duration(5000),
   keepProcessAlive: flag(false),
   correctHostIterators: flag(true)
 }
@@ -35,6 +37,8 @@ export interface SwarmLimits extends ConnectionInit {
   turnBudgetMs?: number | undefined
   /** Events that an iterator of `swarm.events()` buffers, at least 1. At the limit it ends with `OverflowError`. @default 256 */
   eventBufferSize?: number | undefined
+  /** Milliseconds that an asynchronous check of a gate may take. At the limit it denies the connection. @default 5000 */
+  gateTimeoutMs?: number | undefined
   /** Whether timers of the swarm keep a Node process alive. @default false */
   keepProcessAlive?: boolean | undefined
   /** Whether `for await` over streams of the node's other services ends as it does over those of behaviours (S2.31). @default true */
@@ -68,10 +72,10 @@ export interface SwarmConfig extends NodeConfig {
  */
 export function parseSwarmConfig (init: SwarmInit<Behaviours>): SwarmConfig {
   checkNames(init, NAMES, ACTION)
-  const { behaviours, advertise, onDuplicate, turnBudgetMs, eventBufferSize, keepProcessAlive, correctHostIterators, ...connection } = init
+  const { behaviours, advertise, onDuplicate, turnBudgetMs, eventBufferSize, gateTimeoutMs, keepProcessAlive, correctHostIterators, ...connection } = init
   checkBehaviours(behaviours)
   return Object.freeze({
-    ...parseOptions(NODE_OPTIONS, { turnBudgetMs, eventBufferSize, keepProcessAlive, correctHostIterators }, ACTION),
+    ...parseOptions(NODE_OPTIONS, { turnBudgetMs, eventBufferSize, gateTimeoutMs, keepProcessAlive, correctHostIterators }, ACTION),
     connection: parseOptions(PLUGGED_IN_OPTIONS, connection, ACTION),
     advertise: parseChoice('advertise', advertise, ADVERTISE),
     onDuplicate: parseChoice('onDuplicate', onDuplicate, ON_DUPLICATE)

@@ -1,4 +1,5 @@
 import { kindOf } from '../core/options.ts'
+import { gated } from './connection-gater.ts'
 import { negotiated } from './negotiated-muxer.ts'
 import { swarm } from './service.ts'
 import type { ServiceMap } from '@libp2p/interface'
@@ -16,8 +17,8 @@ export type WithSwarmOptions<Services extends ServiceMap, Parts extends Behaviou
 }
 
 /**
- * Plugs behaviours into a node: wraps its stream muxers, and puts the service `swarm` before its other services, so that it
- * hears of a connection first. The node needs `identify` among its services.
+ * Plugs behaviours into a node: wraps its stream muxers and its connection gater, and puts the service `swarm` before its
+ * other services, so that it hears of a connection first. The node needs `identify` among its services.
  *
  * @param options - the options of the node, as for `createLibp2p`; not changed
  * @param init - the behaviours, and options; see {@link SwarmInit}
@@ -35,13 +36,17 @@ export function withSwarm<Services extends ServiceMap, const Parts extends Behav
   options: WithSwarmOptions<Services, Parts>, init: SwarmInit<Parts>
 ): Libp2pOptions<Services & { swarm: Swarm<Parts> }> {
   checkOptions(options)
-  const { services = {}, streamMuxers = [], ...rest } = options
+  const { services = {}, streamMuxers = [], connectionGater, ...rest } = options
   if ('swarm' in services) {
     throw new TypeError('Cannot plug the swarm in: the node has a service named "swarm" already')
   }
   type Joined = Services & { swarm: Swarm<Parts> }
   return {
     ...rest,
+    // Read once per node: nodes of the same options have gates of their own.
+    get connectionGater () {
+      return gated(connectionGater)
+    },
     streamMuxers: streamMuxers.map((muxer) => negotiated(muxer)),
     // That two records joined have the keys of both is lost on a mapped type over a type parameter.
     services: { swarm: swarm(init), ...services } as unknown as ServiceFactoryMap<Joined>

@@ -12,8 +12,8 @@ import type { Poll } from '../core/poll.ts'
 export interface PooledConnection {
   readonly id: ConnectionId
   readonly status: ConnectionStatus
-  /** A message for the handler; false when it cannot take any more. */
-  onBehaviourEvent (event: unknown): boolean
+  /** A message for the handler, with what its receipt is to bear, if one is wanted; false when it cannot take any more. */
+  onBehaviourEvent (event: unknown, token: unknown): boolean
   close (): void
   abort (error: Error): void
   poll (now: Instant): Poll<ConnectionOutput<NegotiatedStream, unknown>>

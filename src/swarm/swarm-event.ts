@@ -2,7 +2,11 @@
 
 import type { PeerId } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
-import type { ConnectionClosed, ConnectionEstablished } from '../behaviour/from-swarm.ts'
+import type {
+  ConnectionClosed, ConnectionEstablished, DialFailure, ExternalAddressChange, ListenFailure, PeerExternalAddress
+} from '../behaviour/from-swarm.ts'
+import type { DeniedAt } from '../behaviour/inference.ts'
+import type { AwaitCheck, ChangeListener, Dial } from '../behaviour/to-swarm.ts'
 import type { ConnectionOutput, ConnectionReport } from '../connection/connection-output.ts'
 import type { ConnectionId } from '../core/ids.ts'
 
@@ -31,10 +35,13 @@ export interface OfConnection {
 }
 
 /** What a connection gives for the host, passed on. */
-export type HostOutput = OfConnection & Exclude<ConnectionOutput<NegotiatedStream, unknown>, { type: 'handler-event' | 'closed' }>
+export type HostOutput = OfConnection & Exclude<ConnectionOutput<NegotiatedStream, unknown>, { type: 'handler-event' | 'handler-notified' | 'closed' }>
 
 /** What a connection reports, passed on; its `handler-error` comes as {@link HandlerError}. */
 export type SwarmReport = OfConnection & Exclude<ConnectionReport, { type: 'handler-error' }>
+
+/** What behaviours want of the node, for the driver to carry out. */
+export type HostOrder = Dial | ChangeListener | ExternalAddressChange | PeerExternalAddress | AwaitCheck
 
 /**
  * Per connection: `connection-established` first, `connection-closed` once and last. The same two objects, frozen, were
@@ -44,6 +51,10 @@ export type SwarmEvent<Event> =
   | BehaviourEventOutput<Event>
   | ConnectionEstablished
   | ConnectionClosed
+  | DeniedAt<string, Error>
+  | DialFailure
+  | ListenFailure
   | HandlerError
+  | HostOrder
   | HostOutput
   | SwarmReport

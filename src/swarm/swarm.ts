@@ -18,19 +18,24 @@ import { PENDING } from '../core/poll.ts'
 import { BehaviourPart } from '../behaviour/part.ts'
 import { IdleHandler } from '../handler/idle-handler.ts'
 import { InvalidStateError } from '../errors.ts'
+import { Gates } from './gates.ts'
 import { Pool } from './pool.ts'
+import { Wishes } from './wishes.ts'
+import type { Multiaddr } from '@multiformats/multiaddr'
 import type { AnyHandler } from '../behaviour/connection-handler.ts'
 import type { ConnectionClosed, ConnectionEstablished, FromSwarm } from '../behaviour/from-swarm.ts'
 import type { EstablishedConnection, NetworkBehaviour } from '../behaviour/network-behaviour.ts'
 import type { PartOwner } from '../behaviour/part.ts'
-import type { BehaviourFault, CloseConnection, NotifyHandler, ToSwarm } from '../behaviour/to-swarm.ts'
+import type { BehaviourFault, ToSwarm } from '../behaviour/to-swarm.ts'
 import type { ConnectionId } from '../core/ids.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Poll } from '../core/poll.ts'
-import type { ClosedOutput } from '../connection/connection-output.ts'
+import type { ClosedOutput, HandlerNotifiedOutput } from '../connection/connection-output.ts'
 import type { PoolEntry } from './pool.ts'
 import type { PooledConnection } from './pooled-connection.ts'
 import type { SwarmEvent } from './swarm-event.ts'
+
+const NO_ADDRESSES: readonly Multiaddr[] = Object.freeze([])
 
 /** Values that behaviours may give in a row before a connection is served; far above what one event leads to. */
 const BEHAVIOUR_SHARE = 64
@@ -40,9 +45,12 @@ const BEHAVIOUR_SHARE = 64
  * arm a timer for `pollTimeout()`. Streams and timers of the connections are their drivers' affair.
  */
 export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> implements PartOwner {
+  /** What a connection passes before {@link establish}. */
+  readonly gates: Gates
   readonly #root: BehaviourPart<Event>
   readonly #wake: () => void
   readonly #pool = new Pool<Pooled>()
+  readonly #wishes: Wishes<Event, Pooled>
   /** Neither queue is bounded: both are emptied before the next behaviour or connection is asked for anything. */
   readonly #outputs: BoundedQueue<SwarmEvent<Event>> = new BoundedQueue(Infinity)
   readonly #closed: BoundedQueue<ConnectionClosed> = new BoundedQueue(Infinity)
@@ -59,9 +67,18 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
    * @param wake - asks for a poll, because something came up outside a poll. Called once at most until the next poll;
    *   inputs do not call it, as a poll follows them anyway
    */
-  constructor (behaviour: NetworkBehaviour<Event, unknown, unknown>, wake: () => void) {
+  constructor (behaviour: NetworkBehaviour<Event, unknown, unknown, Error>, wake: () => void) {
     this.#root = new BehaviourPart('', behaviour, this)
     this.#wake = wake
+    const give = (event: SwarmEvent<Event>): void => { this.#outputs.push(event) }
+    const tell = (event: FromSwarm): void => { this.#tellRoot(event) }
+    this.gates = new Gates(this.#root, {
+      refuseInPoll: (method) => { this.#refuseInPoll(method) },
+      stir: () => { this.#isRootReady = true },
+      tell,
+      report: give
+    })
+    this.#wishes = new Wishes(this.#pool, { tell, give, threw: (fault) => { this.partThrew(fault) } })
   }
 
   /** The connections, in order of establishment; closing ones are among them until their `connection-closed`. */
@@ -90,30 +107,33 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
   }
 
   /**
-   * A connection is there: behaviours make its handler, `connect` makes the connection, and the behaviours are told. An
-   * input: poll afterwards.
+   * A connection is there: it passes the last gate, if it has not yet, `connect` makes the connection around the handler of
+   * the behaviours, and they are told. An input: poll afterwards.
    *
    * @param established - what is known of it
    * @param connect - makes the connection around the handler; `wake` is to be called when it wants to be polled, which
-   *   includes every input to it, and may be called at any time
+   *   includes every input to it, and may be called at any time. If it throws, nothing is left of the connection
+   * @param failedAddresses - dialed in vain before this one. Default none
    * @throws InvalidStateError inside a poll, or when there is a connection with this id
+   * @throws ConnectionDenied when a behaviour denies it; each is as it was before
    */
-  establish (established: EstablishedConnection, connect: (handler: AnyHandler, wake: () => void) => Pooled): Pooled {
+  establish (
+    established: EstablishedConnection, connect: (handler: AnyHandler, wake: () => void) => Pooled, failedAddresses: readonly Multiaddr[] = NO_ADDRESSES
+  ): Pooled {
     this.#refuseInPoll('establish')
     if (this.#pool.get(established.id) !== undefined) {
       throw new InvalidStateError(`Cannot establish connection: there is one with id "${established.id}"`)
     }
-    const handler = this.#root.commitEstablished(established) ?? new IdleHandler()
     // Wakes while the connection is being made change nothing: it is queued below.
     let wake = (): void => {}
-    const connection = connect(handler, () => { wake() })
+    const connection = this.#connect(established, (handler) => connect(handler, () => { wake() }))
     const entry: PoolEntry<Pooled> = { peer: established.peer, connection, state: 'resting' }
     wake = () => { this.#connectionWoke(entry) }
     this.#pool.add(entry)
     this.#pool.queue(entry)
     const { id, peer, direction, address } = established
     const event: ConnectionEstablished = Object.freeze({
-      type: 'connection-established', connection: id, peer, direction, address, otherEstablished: this.#pool.count(peer) - 1
+      type: 'connection-established', connection: id, peer, direction, address, failedAddresses, otherEstablished: this.#pool.count(peer) - 1
     })
     this.#outputs.push(event)
     this.#tellRoot(event)
@@ -170,6 +190,18 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
     this.#outputs.push({ type: 'handler-error', behaviour, method, cause, peer: undefined, connection: undefined })
   }
 
+  #connect (established: EstablishedConnection, connect: (handler: AnyHandler) => Pooled): Pooled {
+    const handler = this.gates.admit(established)
+    try {
+      const connection = connect(handler ?? new IdleHandler())
+      this.gates.passed(established.id)
+      return connection
+    } catch (thrown) {
+      this.gates.undo(established.id, thrown)
+      throw thrown
+    }
+  }
+
   #pollNext (now: Instant): Poll<SwarmEvent<Event>> {
     for (;;) {
       const output = this.#outputs.shift()
@@ -180,7 +212,7 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
       const wish = isSpent ? PENDING : this.#pollRoot(now)
       if (wish !== PENDING) {
         this.#share--
-        this.#obey(wish)
+        this.#wishes.obey(wish)
         continue
       }
       this.#share = BEHAVIOUR_SHARE
@@ -232,6 +264,8 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
     if (output.type === 'handler-event') {
       this.#root.onHandlerEvent(peer, connection.id, output.event)
       this.#isRootReady = true
+    } else if (output.type === 'handler-notified') {
+      this.#tellRoot(receiptOf(output))
     } else {
       this.#outputs.push({ ...output, peer, connection: connection.id })
     }
@@ -257,47 +291,6 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
     })
     this.#tellRoot(event)
     this.#closed.push(event)
-  }
-
-  #obey (wish: ToSwarm<Event, unknown>): void {
-    switch (wish.type) {
-      case 'event':
-        this.#outputs.push({ type: 'behaviour-event', event: wish.event })
-        break
-      case 'notify-handler':
-        this.#receiverOf(wish)?.onBehaviourEvent(wish.event)
-        break
-      case 'close-connection':
-        this.#closeConnections(wish)
-        break
-      case 'behaviour-fault':
-        this.partThrew(wish)
-    }
-  }
-
-  #receiverOf ({ peer, connection: id, except }: NotifyHandler<unknown>): Pooled | undefined {
-    if (id !== 'any') {
-      return this.#pool.get(id)?.connection
-    }
-    for (const { connection } of this.#pool.of(peer)) {
-      if (connection.status.phase === 'open' && except?.has(connection.id) !== true) {
-        return connection
-      }
-    }
-    return undefined
-  }
-
-  #closeConnections ({ peer, connection: id, abort }: CloseConnection): void {
-    for (const { connection } of this.#pool.of(peer)) {
-      if (id !== 'all' && connection.id !== id) {
-        continue
-      }
-      if (abort === undefined) {
-        connection.close()
-      } else {
-        connection.abort(abort)
-      }
-    }
   }
 
   #tellRoot (event: FromSwarm): void {
@@ -332,4 +325,11 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
       throw new InvalidStateError(`Cannot call ${method}() inside a poll of the swarm: wait until it returned`)
     }
   }
+}
+
+function receiptOf ({ token, event, delivered }: HandlerNotifiedOutput): FromSwarm {
+  const receipt: FromSwarm = delivered
+    ? { type: 'handler-notified', token, delivered }
+    : { type: 'handler-notified', token, delivered, reason: 'disabled', event }
+  return Object.freeze(receipt)
 }

@@ -164,13 +164,13 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
   // -------------------------------------------------------------------------------------------------- the muxer
 
   openStream (opening: StreamOpening): void {
-    this.#input(() => {
+    this.input(() => {
       const far = this.#far()
       let remote: VirtualPort | undefined
       const local = this.#makePort(() => remote)
       this.#post(() => {
         remote = far.#makePort(() => local)
-        far.#input(() => { far.connection.handleInboundStream(remote as VirtualPort, far.#clock.now) })
+        far.input(() => { far.connection.handleInboundStream(remote as VirtualPort, far.#clock.now) })
       })
       this.connection.handleOutboundStream(opening, local)
     })
@@ -183,32 +183,41 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
       stream.end()
     }
     this.#post(() => { this.#far().#end() })
-    this.#input(() => { this.#end() })
+    this.input(() => { this.#end() })
   }
 
   abort (error: Error): void {
     this.#post(() => { this.#far().#lose(error) })
-    this.#input(() => { this.#lose(error) })
+    this.input(() => { this.#lose(error) })
   }
 
   // -------------------------------------------------------------------------------------------------- its streams
 
+  /** A drain is one input and what follows from it; what comes meanwhile waits (S1.3). */
+  input (deliver: () => void): void {
+    if (this.#isDraining) {
+      this.#inputs.push(deliver)
+    } else {
+      deliver()
+    }
+  }
+
   data (port: VirtualPort, bytes: Uint8Array): void {
-    this.#input(() => { this.connection.handleStreamData(port, bytes) })
+    this.connection.handleStreamData(port, bytes)
   }
 
   ended (port: VirtualPort): void {
-    this.#input(() => { this.connection.handleStreamEnd(port) })
+    this.connection.handleStreamEnd(port)
   }
 
   reset (port: VirtualPort, error: Error): void {
     this.#ports.delete(port)
-    this.#input(() => { this.connection.handleStreamReset(port, error) })
+    this.input(() => { this.connection.handleStreamReset(port, error) })
   }
 
   closed (port: VirtualPort): void {
     this.#ports.delete(port)
-    this.#input(() => { this.connection.handleStreamClosed(port) })
+    this.input(() => { this.connection.handleStreamClosed(port) })
   }
 
   #makePort (far: () => VirtualPort | undefined): VirtualPort {
@@ -245,14 +254,5 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
       throw new Error('Cannot reach the other end: the pair is not linked yet')
     }
     return this.#other
-  }
-
-  /** A drain is one input and what follows from it; what comes meanwhile waits (S1.3). */
-  #input (deliver: () => void): void {
-    if (this.#isDraining) {
-      this.#inputs.push(deliver)
-    } else {
-      deliver()
-    }
   }
 }

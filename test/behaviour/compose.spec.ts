@@ -5,11 +5,11 @@ import { PENDING } from '../../src/core/poll.ts'
 import { ProtocolList } from '../../src/protocols/protocol-list.ts'
 import { RecordingHandler } from '../../src/testing/recording-handler.ts'
 import { RecordingBehaviour } from '../support/recording-behaviour.ts'
-import { ALICE, BOB, SOMEWHERE, VirtualWorld, componentsOf } from '../support/virtual-world.ts'
+import { ALICE, BOB, NEVER_ABORTED, SOMEWHERE, VirtualWorld, componentsOf } from '../support/virtual-world.ts'
 import type { Behaviours, EstablishedConnection } from '../../src/behaviour/network-behaviour.ts'
 import type { PollContext } from '../../src/core/poll.ts'
 
-const CONNECTION: EstablishedConnection = { id: 'c1', peer: BOB, direction: 'outbound', address: SOMEWHERE, limits: undefined }
+const CONNECTION: EstablishedConnection = { id: 'c1', peer: BOB, direction: 'outbound', address: SOMEWHERE, limits: undefined, signal: NEVER_ABORTED }
 
 /** Whoever polls the composition. */
 class Poller implements PollContext {
@@ -272,13 +272,13 @@ describe('a part that throws (S4.15)', () => {
   const broken = new Error('broken')
   const fault = (behaviour: string, method: string) => ({ type: 'behaviour-fault', behaviour, method, cause: broken })
 
-  it('in commitEstablished takes no part in that connection', () => {
+  it('in commitEstablished denies that connection', () => {
     a.makeHandler = () => { throw broken }
     const { composition, drain } = composed({ a, b })
-    const handler = composition.commitEstablished(CONNECTION)
+    const denied = composition.commitEstablished(CONNECTION)
 
-    expect(handler).toBeDefined()
-    expect(b.handlers.size).toBe(1)
+    expect(denied).toMatchObject({ name: 'ConnectionDenied', behaviour: 'a', stage: 'established', direction: 'outbound', cause: broken })
+    expect(b.handlers.size).toBe(0)
     expect(drain()).toEqual([fault('a', 'commitEstablished')])
   })
 
@@ -374,7 +374,7 @@ describe('a part that returns what it must not', () => {
     const handler = composition.commitEstablished(CONNECTION)
 
     expect([...b.handlers.keys()]).toEqual(['c1'])
-    expect(handler?.listenProtocols()).toEqual([])
+    expect(handler).toHaveProperty('listenProtocols')
     expect(drain()).toMatchObject([{
       type: 'behaviour-fault', behaviour: 'a', method: 'commitEstablished', cause: { message: expect.stringContaining(message) as string }
     }])

@@ -551,7 +551,7 @@ describe('options that make no sense', () => {
   it.each<[unknown, string]>([
     [{ protocols: CHAT }, 'protocols must be an array of names, received string'],
     [{ signal: 1 }, 'signal must be an AbortSignal, received number'],
-    [{ protocol: [CHAT] }, 'did you mean protocols? Known are signal, timeoutMs, protocols']
+    [{ protocol: [CHAT] }, 'did you mean protocols? Known are signal, timeoutMs, protocols, lazy']
   ])('%o is refused by open()', async (options, message) => {
     const world = new VirtualWorld(10)
     const alice = world.node(ALICE, { opener: protocolBehaviour({ protocols: CHAT, commands: ({ open }) => ({ open }) }) })

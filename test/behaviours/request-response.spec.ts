@@ -70,7 +70,7 @@ describe('a call that makes no sense', () => {
     [{ ...ask, signal: { aborted: false } }, 'Cannot request: signal must be an AbortSignal, received object'],
     [{ ...ask, signal: 'soon' }, 'Cannot request: signal must be an AbortSignal, received string'],
     [{ ...ask, timeoutMs: '5' }, 'Cannot request: timeoutMs must be a number, received string'],
-    [{ timeout: 5 }, 'Cannot request: there is no option "timeout", did you mean timeoutMs? Known are signal, timeoutMs']
+    [{ timeout: 5 }, 'Cannot request: there is no option "timeout", did you mean timeoutMs? Known are signal, timeoutMs, lazy']
   ])('with options %o is refused, and holds nothing', async (options, message) => {
     const { world, files, connection } = twoNodes({ serve: (request) => request })
     await expect(files.request(BOB, bytesOf('a'), options as never)).rejects.toThrow(new TypeError(message))

@@ -60,10 +60,12 @@ describe('what behaviours hear of their node (S7.8)', () => {
     const [address] = alice.getMultiaddrs()
     await alice.services.swarm.connections[0]?.close()
     await alice.stop()
-    expect(heard.map(({ type }) => type)).toEqual(['new-listen-address', 'connection-established', 'connection-closed', 'expired-listen-address'])
-    expect(heard[0]).toMatchObject({ address: address?.decapsulate('/p2p') })
-    expect(heard[1]).toMatchObject({ peer: bob.peerId, direction: 'outbound', otherEstablished: 0 })
-    expect(heard[2]).toMatchObject({ peer: bob.peerId, reason: 'local-close', remaining: 0 })
+    expect(heard.map(({ type }) => type)).toEqual([
+      'new-listener', 'new-listen-address', 'connection-established', 'connection-closed', 'expired-listen-address', 'listener-closed'
+    ])
+    expect(heard[1]).toMatchObject({ address: address?.decapsulate('/p2p') })
+    expect(heard[2]).toMatchObject({ peer: bob.peerId, direction: 'outbound', otherEstablished: 0 })
+    expect(heard[3]).toMatchObject({ peer: bob.peerId, reason: 'local-close', remaining: 0 })
   })
 })
 

@@ -37,9 +37,13 @@ describe('ListenAddresses', () => {
     const [one, other] = [multiaddr('/ip4/127.0.0.1/tcp/1'), multiaddr('/ip4/127.0.0.1/tcp/2')]
     let known = [one, other]
     const listener = { getAddrs: () => known } as never
-    expect(addresses.opened(listener)).toEqual([{ type: 'new-listen-address', address: one }, { type: 'new-listen-address', address: other }])
+    expect(addresses.opened(listener)).toEqual([
+      { type: 'new-listener', addresses: [one, other] }, { type: 'new-listen-address', address: one }, { type: 'new-listen-address', address: other }
+    ])
     known = []
-    expect(addresses.closed(listener)).toEqual([{ type: 'expired-listen-address', address: one }, { type: 'expired-listen-address', address: other }])
+    expect(addresses.closed(listener)).toEqual([
+      { type: 'expired-listen-address', address: one }, { type: 'expired-listen-address', address: other }, { type: 'listener-closed', addresses: [one, other] }
+    ])
     expect(addresses.closed(listener)).toEqual([])
   })
 })

@@ -26,7 +26,7 @@ describe('parseSwarmConfig', () => {
   it.each([
     [{ unknown: 1 }, TypeError, 'there is no option "unknown"'],
     [{ idleTimeout: 1 }, TypeError, 'there is no option "idleTimeout", did you mean idleTimeoutMs? Known are behaviours, maxFrameLength'],
-    [{ unknown: 1 }, TypeError, 'turnBudgetMs, eventBufferSize, keepProcessAlive, correctHostIterators, advertise, onDuplicate'],
+    [{ unknown: 1 }, TypeError, 'turnBudgetMs, eventBufferSize, gateTimeoutMs, keepProcessAlive, correctHostIterators, advertise, onDuplicate'],
     [{ behaviours: [] }, TypeError, 'behaviours must be an object of behaviours by key, received an array'],
     [{ behaviours: new Map() }, TypeError, 'behaviours must be an object of behaviours by key, received object'],
     [{ behaviours: null }, TypeError, 'behaviours must be an object of behaviours by key, received null'],

@@ -15,25 +15,30 @@ interface Names { values: string[], types: string[] }
 const published: Record<string, Names> = {
   '.': {
     values: [
-      'AbortError', 'ConnectionClosedError', 'DuplicateProtocolError', 'InvalidStateError', 'NegotiationError',
-      'NotConnectedError', 'Outbox', 'OverflowError', 'PENDING', 'ProtocolList', 'RemoteProtocolError', 'StreamResetError',
-      'StreamUpgradeError', 'TimeoutError', 'UnexpectedEOFError', 'composeBehaviours', 'composeHandlers',
-      'negotiated', 'protocolBehaviour', 'protocolHandler', 'swarm', 'withSwarm'
+      'AbortError', 'ConnectionClosedError', 'ConnectionDenied', 'DialFailureError', 'DuplicateProtocolError',
+      'InvalidStateError', 'NegotiationError', 'NotConnectedError', 'Outbox', 'OverflowError', 'PENDING',
+      'ProtocolList', 'RemoteProtocolError', 'StreamResetError', 'StreamUpgradeError', 'TimeoutError', 'UnexpectedEOFError',
+      'composeBehaviours', 'composeHandlers', 'mapBehaviour', 'mapHandler', 'negotiated', 'protocolBehaviour',
+      'protocolHandler', 'swarm', 'toggle', 'withSwarm'
     ],
     types: [
-      'AnyBehaviour', 'AnyHandler', 'BehaviourEvent', 'BehaviourFault', 'BehaviourOf', 'BehaviourSource',
-      'Behaviours', 'CallOptions', 'CancelOutboundRequest', 'ChangeCallback', 'CloseConnection', 'CloseReason', 'Commands',
-      'ComposedBehaviour', 'ComposedHandler', 'ConnectionClosed', 'ConnectionEstablished', 'ConnectionEvent',
-      'ConnectionHandler', 'ConnectionId', 'ConnectionInit', 'ConnectionOrigin', 'DialUpgradeError', 'Direction', 'EmitEvent',
-      'EstablishedConnection', 'EventOf', 'EventsIterator', 'EventsOptions', 'FailedOutcome', 'FromSwarm',
-      'FullyNegotiatedInbound', 'FullyNegotiatedOutbound', 'HandlerContext', 'HandlerError', 'HandlerOutput',
-      'KeyedEvent', 'ListenAddressChange', 'ListenUpgradeError', 'NegotiatedStream', 'NetworkBehaviour', 'NotifyHandler', 'OpenOptions',
-      'OpenStream', 'Opener', 'OutboundStreamRequest', 'PeerProtocolsChange', 'Poll', 'PollContext',
-      'ProtocolBehaviourInit', 'ProtocolFilter', 'ProtocolHandlerInit', 'ProtocolInit',
-      'ProtocolListing', 'ProtocolSupport', 'ProtocolsChange', 'ProtocolsChanged', 'ProtocolsView', 'ShortBehaviour', 'SignalOptions',
-      'StreamCallback', 'StreamContext', 'StreamFailure', 'StreamPhase', 'StreamUpgrade', 'StreamUpgradeErrorKind',
-      'Subscription', 'Swarm', 'SwarmComponents', 'SwarmConnection', 'SwarmEvents', 'SwarmInit', 'SwarmLimits',
-      'SwarmProtocols', 'ToSwarm', 'WithSwarmOptions'
+      'AddressFailure', 'AnyBehaviour', 'AnyHandler', 'AwaitCheck', 'BehaviourEvent', 'BehaviourFault', 'BehaviourMap',
+      'BehaviourOf', 'BehaviourSource', 'Behaviours', 'CallOptions', 'CancelOutboundRequest', 'ChangeCallback', 'ChangeListener', 'Check',
+      'CloseConnection', 'CloseReason', 'Commands', 'ComposedBehaviour', 'ComposedHandler', 'ConnectionClosed',
+      'ConnectionEstablished', 'ConnectionEvent', 'ConnectionHandler', 'ConnectionId', 'ConnectionInit',
+      'ConnectionOrigin', 'Denial', 'DenialPlace', 'Denied', 'DeniedAt', 'Dial', 'DialCondition', 'DialFailure',
+      'DialFailureKind', 'DialOptions', 'DialTarget', 'DialUpgradeError', 'Direction', 'EmitEvent', 'EstablishedConnection', 'EventOf',
+      'EventsIterator', 'EventsOptions', 'ExternalAddressChange', 'FailedOutcome', 'FromSwarm', 'FullyNegotiatedInbound',
+      'FullyNegotiatedOutbound', 'GateStage', 'HandlerContext', 'HandlerError', 'HandlerMap', 'HandlerOutput',
+      'KeyedEvent', 'LazyOptions', 'ListenAddressChange', 'ListenFailure', 'ListenUpgradeError', 'ListenerChange', 'ListenerError', 'MessageDelivered',
+      'MessageOf', 'MessageUndelivered', 'NegotiatedStream', 'NetworkBehaviour', 'NotifyHandler', 'OpenOptions',
+      'OpenStream', 'Opener', 'OutboundStreamRequest', 'PeerExternalAddress', 'PeerProtocolsChange', 'PendingConnection',
+      'Poll', 'PollContext', 'ProtocolBehaviourInit', 'ProtocolFilter', 'ProtocolHandlerInit', 'ProtocolInit',
+      'ProtocolListing', 'ProtocolSupport', 'ProtocolsChange', 'ProtocolsChanged', 'ProtocolsView', 'ShortBehaviour',
+      'SignalOptions', 'StreamCallback', 'StreamContext', 'StreamFailure', 'StreamPhase', 'StreamUpgrade',
+      'StreamUpgradeErrorKind', 'Subscription', 'Swarm', 'SwarmComponents', 'SwarmConnection', 'SwarmEvents',
+      'SwarmInit', 'SwarmLimits', 'SwarmProtocols', 'ToSwarm', 'Toggle', 'ToggleOptions', 'UndeliveredReason',
+      'WithSwarmOptions', 'WrappedBehaviour'
     ]
   },
   './connection': {
@@ -42,7 +47,8 @@ const published: Record<string, Names> = {
       'AddressChanged', 'AnyHandler', 'CancelOutboundRequest', 'CloseReason', 'ClosedOutput', 'ConnectionComponents',
       'ConnectionConfig', 'ConnectionEvent', 'ConnectionHandler', 'ConnectionId', 'ConnectionInit', 'ConnectionOutput',
       'ConnectionReport', 'ConnectionStatus', 'DialUpgradeError', 'Direction', 'FullyNegotiatedInbound',
-      'FullyNegotiatedOutbound', 'HandlerErrorReport', 'HandlerEventOutput', 'HandlerOutput', 'HandlerTask',
+      'FullyNegotiatedOutbound', 'HandlerErrorReport', 'HandlerEventOutput', 'HandlerNotifiedOutput', 'HandlerOutput',
+      'HandlerTask',
       'HostProtocols', 'HostStreamFailed', 'HostStreamOpened', 'HostStreamOutput', 'HostStreamRequest',
       'ListenUpgradeError', 'MuxerPort', 'NotifyBehaviour', 'OutboundStreamRequest', 'Poll', 'PollContext',
       'ProtocolsChanged', 'ProtocolsReport', 'ReadonlyProtocols', 'ReportInterest', 'ReportRemoteProtocols',
@@ -85,7 +91,7 @@ const published: Record<string, Names> = {
   './request-response': {
     values: ['requestResponse'],
     types: [
-      'CallOptions', 'HandlerContext', 'InboundFailure', 'ReceivedRequest', 'RequestEvent', 'RequestResponse',
+      'CallOptions', 'HandlerContext', 'InboundFailure', 'LazyOptions', 'ReceivedRequest', 'RequestEvent', 'RequestOptions', 'RequestResponse',
       'RequestResponseInit', 'Serve', 'SignalOptions', 'StreamContext'
     ]
   },

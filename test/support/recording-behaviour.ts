@@ -1,5 +1,6 @@
 import { Outbox } from '../../src/handler/outbox.ts'
 import { RecordingHandler } from '../../src/testing/recording-handler.ts'
+import type { Denied } from '../../src/behaviour/connection-denied.ts'
 import type { AnyHandler } from '../../src/behaviour/connection-handler.ts'
 import type { FromSwarm } from '../../src/behaviour/from-swarm.ts'
 import type { EstablishedConnection, NetworkBehaviour } from '../../src/behaviour/network-behaviour.ts'
@@ -8,7 +9,7 @@ import type { Poll, PollContext } from '../../src/core/poll.ts'
 import type { ProtocolListing } from '../../src/protocols/protocol-list.ts'
 
 /** A behaviour for tests: it says what the test pushes, and writes down all that it is told. */
-export class RecordingBehaviour implements NetworkBehaviour<unknown, unknown, unknown> {
+export class RecordingBehaviour implements NetworkBehaviour<unknown, unknown, unknown, Error> {
   readonly protocols?: ProtocolListing
   /** What it was told by the swarm, oldest first. */
   readonly swarmEvents: FromSwarm[] = []
@@ -19,7 +20,7 @@ export class RecordingBehaviour implements NetworkBehaviour<unknown, unknown, un
   /** Polls so far. */
   polls = 0
   /** Makes the handler; may give none, or throw. */
-  makeHandler: (connection: EstablishedConnection) => AnyHandler | undefined = () => new RecordingHandler()
+  makeHandler: (connection: EstablishedConnection) => AnyHandler | Denied<Error> = () => new RecordingHandler()
   /** Called in every poll, after the count; may throw. */
   onPoll: (cx: PollContext) => void = () => {}
   /** Called for whatever it is told, after it was written down; may throw. */
@@ -45,7 +46,7 @@ export class RecordingBehaviour implements NetworkBehaviour<unknown, unknown, un
     this.push(...events.map(event => ({ type: 'event', event } as const)))
   }
 
-  commitEstablished (connection: EstablishedConnection): AnyHandler | undefined {
+  commitEstablished (connection: EstablishedConnection): AnyHandler | Denied<Error> {
     const handler = this.makeHandler(connection)
     if (handler instanceof RecordingHandler) {
       this.handlers.set(connection.id, handler)

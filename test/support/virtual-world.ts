@@ -17,10 +17,12 @@ import { VirtualClock } from '../../src/testing/virtual-clock.ts'
 import { fakeStreams } from './fake-stream.ts'
 import type { ConnectionLimits, PeerId, StreamMessageEvent } from '@libp2p/interface'
 import type { AnyHandler } from '../../src/behaviour/connection-handler.ts'
-import type { BehaviourEvent, Commands } from '../../src/behaviour/inference.ts'
+import type { BehaviourEvent, Commands, ComposedBehaviour } from '../../src/behaviour/inference.ts'
 import type { NegotiatedStream } from '../../src/behaviour/negotiated-stream.ts'
+import type { DialFailureKind } from '../../src/behaviour/from-swarm.ts'
 import type { Behaviours } from '../../src/behaviour/network-behaviour.ts'
 import type { SwarmComponents } from '../../src/behaviour/swarm-components.ts'
+import type { Dial } from '../../src/behaviour/to-swarm.ts'
 import type { ConnectionInit } from '../../src/connection/connection-config.ts'
 import type { ConnectionOutput, ConnectionReport } from '../../src/connection/connection-output.ts'
 import type { MuxerPort, StreamOpening } from '../../src/connection/muxer-port.ts'
@@ -40,6 +42,9 @@ export const CAROL = peerIdFromString('12D3KooWLqFgFJSRhBp4tXTp95pBrEq7Cy12jYXT1
 
 /** Where every peer of the tests is. */
 export const SOMEWHERE = multiaddr('/ip4/127.0.0.1/tcp/1')
+
+/** The signal of a connection that nobody ends. */
+export const NEVER_ABORTED: AbortSignal = new AbortController().signal
 
 /** The components of a node that has nothing but an id. */
 export function componentsOf (peerId: PeerId): SwarmComponents {
@@ -157,10 +162,14 @@ export class VirtualNode<Parts extends Behaviours> implements AnyNode {
   readonly world: VirtualWorld
   readonly peerId: PeerId
   readonly swarm: Swarm<BehaviourEvent<Parts>, VirtualConnection>
+  /** The composition. */
+  readonly root: ComposedBehaviour<Parts>
   /** Their commands. */
   readonly behaviours: { readonly [Key in keyof Parts]: Commands<Parts[Key]> }
   /** What `poll` gave so far, but for what only a driver needs. */
   readonly log: Array<SwarmEvent<BehaviourEvent<Parts>>> = []
+  /** What behaviours want to dial goes here; by default no address is known. */
+  onDial: (dial: Dial) => void = ({ target }) => { this.failDial(target as PeerId, 'no-addresses') }
   readonly #waiting: Array<() => void> = []
   #isBusy = false
 
@@ -168,6 +177,7 @@ export class VirtualNode<Parts extends Behaviours> implements AnyNode {
     this.world = world
     this.peerId = peerId
     const root = composeBehaviours(behaviours)
+    this.root = root
     attachBehaviour(root, componentsOf(peerId))
     this.behaviours = commandsOf(root) as typeof this.behaviours
     this.swarm = new Swarm<BehaviourEvent<Parts>, VirtualConnection>(root, () => {
@@ -194,11 +204,19 @@ export class VirtualNode<Parts extends Behaviours> implements AnyNode {
 
   establish (id: string, peer: PeerId, direction: Direction, limits: ConnectionLimits | undefined, init: ConnectionInit): VirtualConnection {
     let made: VirtualConnection | undefined
+    let denied: unknown
     this.turn(() => {
-      made = this.swarm.establish({ id, peer, direction, address: SOMEWHERE, limits }, (handler, wake) =>
-        new VirtualConnection(this, { id, peer, direction }, handler, wake, init))
+      try {
+        made = this.swarm.establish({ id, peer, direction, address: SOMEWHERE, limits, signal: NEVER_ABORTED }, (handler, wake) =>
+          new VirtualConnection(this, { id, peer, direction }, handler, wake, init))
+      } catch (thrown) {
+        denied = thrown
+      }
     })
-    return made!
+    if (made === undefined) {
+      throw denied
+    }
+    return made
   }
 
   nextInstant (): Instant {
@@ -244,7 +262,17 @@ export class VirtualNode<Parts extends Behaviours> implements AnyNode {
     }
   }
 
+  /** A dial of a behaviour comes to nothing. */
+  failDial (peer: PeerId, kind: DialFailureKind): void {
+    this.turn(() => { this.swarm.gates.failed({ type: 'dial-failure', connection: 'dialed', peer, kind, errors: [], cause: undefined }) })
+  }
+
   #act (output: SwarmEvent<BehaviourEvent<Parts>>): void {
+    if (output.type === 'dial') {
+      this.onDial(output)
+    } else if (output.type === 'await-check') {
+      void Promise.resolve(output.check).then((denied) => { this.turn(() => { output.settle(denied) }) })
+    }
     if (output.type !== 'handler-task') {
       this.log.push(output)
       return
@@ -282,8 +310,8 @@ export class VirtualConnection implements PooledConnection, StreamSink {
     return this.machine.status
   }
 
-  onBehaviourEvent (event: unknown): boolean {
-    return this.machine.onBehaviourEvent(event)
+  onBehaviourEvent (event: unknown, token?: unknown): boolean {
+    return this.machine.onBehaviourEvent(event, token)
   }
 
   poll (now: Instant): Poll<ConnectionOutput<NegotiatedStream, unknown>> {
@@ -349,6 +377,13 @@ export class VirtualConnection implements PooledConnection, StreamSink {
 
   whenIdle (task: () => void): void {
     this.#node.whenIdle(task)
+  }
+
+  nextTurn (task: () => void): void {
+    setImmediate(() => {
+      this.#node.world.touch()
+      task()
+    })
   }
 
   streamData (port: StreamAdapter, bytes: Uint8Array): void {
@@ -436,6 +471,7 @@ export class VirtualConnection implements PooledConnection, StreamSink {
 const NOBODY: StreamSink = {
   isBusy: false,
   whenIdle: task => { task() },
+  nextTurn: task => { task() },
   streamData: () => {},
   streamEnded: () => {},
   streamClosed: () => {},

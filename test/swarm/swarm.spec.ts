@@ -4,7 +4,7 @@ import { PENDING } from '../../src/core/poll.ts'
 import { Swarm } from '../../src/swarm/swarm.ts'
 import { RecordingHandler } from '../../src/testing/recording-handler.ts'
 import { RecordingBehaviour } from '../support/recording-behaviour.ts'
-import { ALICE, BOB, CAROL, SOMEWHERE, VirtualWorld } from '../support/virtual-world.ts'
+import { ALICE, BOB, CAROL, NEVER_ABORTED, SOMEWHERE, VirtualWorld } from '../support/virtual-world.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { NegotiatedStream } from '../../src/behaviour/negotiated-stream.ts'
 import type { ConnectionOutput, ConnectionReport } from '../../src/connection/connection-output.ts'
@@ -57,7 +57,7 @@ beforeEach(() => {
 
 function establish (id: string, peer: PeerId = BOB): { stub: PooledStub, wake (): void } {
   let wakeStub = (): void => {}
-  const stub = swarm.establish({ id, peer, direction: 'inbound', address: SOMEWHERE, limits: undefined }, (_, wakeConnection) => {
+  const stub = swarm.establish({ id, peer, direction: 'inbound', address: SOMEWHERE, limits: undefined, signal: NEVER_ABORTED }, (_, wakeConnection) => {
     wakeStub = wakeConnection
     return new PooledStub(id)
   })
@@ -79,7 +79,7 @@ describe('a connection of the swarm', () => {
     establish('c1')
     const [event] = drain()
 
-    expect(event).toEqual({ type: 'connection-established', connection: 'c1', peer: BOB, direction: 'inbound', address: SOMEWHERE, otherEstablished: 0 })
+    expect(event).toEqual({ type: 'connection-established', connection: 'c1', peer: BOB, direction: 'inbound', address: SOMEWHERE, failedAddresses: [], otherEstablished: 0 })
     expect(root.swarmEvents).toEqual([event])
     expect(root.swarmEvents[0]).toBe(event)
     expect(Object.isFrozen(event)).toBe(true)
@@ -97,7 +97,7 @@ describe('a connection of the swarm', () => {
 
   it('has the handler that the behaviours made, or one that does nothing', () => {
     const handlers: unknown[] = []
-    const connect = (id: string) => swarm.establish({ id, peer: BOB, direction: 'inbound', address: SOMEWHERE, limits: undefined }, (handler) => {
+    const connect = (id: string) => swarm.establish({ id, peer: BOB, direction: 'inbound', address: SOMEWHERE, limits: undefined, signal: NEVER_ABORTED }, (handler) => {
       handlers.push(handler)
       return new PooledStub(id)
     })
@@ -246,6 +246,16 @@ describe('commands of behaviours', () => {
     expect([closing, excepted, open, younger].map(stub => stub?.messages)).toEqual([[], [], [1], []])
   })
 
+  it('come back from a connection that closes, the last resort of `any` (S7.11)', () => {
+    const { stub } = establish('c1')
+    stub.status = { phase: 'closing', reason: 'local-close', cause: undefined }
+    root.push({ type: 'notify-handler', peer: BOB, connection: 'any', event: 'a' }, { type: 'notify-handler', peer: BOB, connection: 'c1', event: 'b', token: 1 })
+    drain()
+
+    expect(stub.messages).toEqual([])
+    expect(root.swarmEvents.slice(1)).toMatchObject([{ reason: 'closing', event: 'a' }, { reason: 'closing', event: 'b', token: 1 }])
+  })
+
   it('close one connection of a peer, or all, gracefully or with an error', () => {
     const [first, second] = [establish('c1').stub, establish('c2').stub]
     const other = establish('c3', CAROL).stub
@@ -270,7 +280,6 @@ describe('commands of behaviours', () => {
 
 describe('a root that throws (S4.15)', () => {
   it.each([
-    ['commitEstablished', () => { root.makeHandler = () => { throw new Error('broken') } }],
     ['onSwarmEvent', () => { root.onTold = () => { throw new Error('broken') } }],
     ['poll', () => { root.onPoll = () => { throw new Error('broken') } }]
   ])('in %s is reported, and the connection lives', (method, breakIt) => {

@@ -1,0 +1,65 @@
+import { isPeerId } from '@libp2p/interface'
+import { peerIdFromString } from '@libp2p/peer-id'
+import { CODE_P2P, CODE_P2P_CIRCUIT, isMultiaddr } from '@multiformats/multiaddr'
+import type { PeerId } from '@libp2p/interface'
+import type { Multiaddr } from '@multiformats/multiaddr'
+import type { DialTarget } from '../behaviour/to-swarm.ts'
+
+/** A target, taken apart. */
+export interface ParsedTarget {
+  /** Undefined: no address names one. */
+  readonly peer: PeerId | undefined
+  /** Empty: those that are known of the peer. */
+  readonly addresses: readonly Multiaddr[]
+}
+
+/**
+ * Whom a dial is for.
+ *
+ * @throws TypeError for what is no target, and for addresses of different peers
+ */
+export function parseTarget (target: DialTarget): ParsedTarget {
+  if (isPeerId(target)) {
+    return { peer: target, addresses: [] }
+  }
+  const addresses = Array.isArray(target) ? [...target] : [target]
+  if (addresses.length === 0 || !addresses.every((address: unknown) => isMultiaddr(address))) {
+    throw new TypeError('Cannot dial: the target must be a peer id, an address, or a list of addresses')
+  }
+  const peers = new Set(addresses.map((address) => peerNameOf(address)))
+  const [name, other] = peers
+  if (other !== undefined || peers.size > 1) {
+    throw new TypeError('Cannot dial: the addresses must all name the same peer, or none')
+  }
+  return { peer: name === undefined ? undefined : peerIdFromString(name), addresses: addresses.filter(hasPlace) }
+}
+
+/** The peer at the end of `address`, if it names one. */
+export function peerOf (address: Multiaddr): PeerId | undefined {
+  const name = peerNameOf(address)
+  return name === undefined ? undefined : peerIdFromString(name)
+}
+
+/** `address` with the peer at its end, as the host shows it. */
+export function withPeer (address: Multiaddr, peer: PeerId): Multiaddr {
+  return peerNameOf(address) === undefined ? address.encapsulate(`/p2p/${peer.toString()}`) : address
+}
+
+/** Whether `address` leads over a relay: only of such connections the host may limit the use. */
+export function isRelayed (address: Multiaddr): boolean {
+  return address.getComponents().some(({ code }) => code === CODE_P2P_CIRCUIT)
+}
+
+/** Each address once, in order of first mention. */
+export function distinct (addresses: readonly Multiaddr[]): readonly Multiaddr[] {
+  return [...new Map(addresses.map((address) => [address.toString(), address])).values()]
+}
+
+/** An address that is a peer and nothing else says whom, but not where. */
+function hasPlace (address: Multiaddr): boolean {
+  return address.getComponents().some(({ code }) => code !== CODE_P2P)
+}
+
+function peerNameOf (address: Multiaddr): string | undefined {
+  return address.getComponents().findLast(({ code }) => code === CODE_P2P)?.value
+}

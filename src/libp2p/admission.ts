@@ -1,0 +1,75 @@
+import { LazySignal } from '../behaviours/lazy-signal.ts'
+import { nextConnectionId } from './connection-ids.ts'
+import type { EventHandler, PeerId, StreamCloseEvent } from '@libp2p/interface'
+import type { Multiaddr } from '@multiformats/multiaddr'
+import type { ConnectionDenied } from '../behaviour/connection-denied.ts'
+import type { EstablishedConnection } from '../behaviour/network-behaviour.ts'
+import type { ConnectionId, Direction } from '../core/ids.ts'
+import type { OwnDial } from './own-dial.ts'
+
+/** What may close: the raw connection, or the host's connection over it. */
+export interface Wire {
+  readonly status: string
+  addEventListener (type: 'close', listener: EventHandler<StreamCloseEvent>): void
+  removeEventListener (type: 'close', listener: EventHandler<StreamCloseEvent>): void
+}
+
+/** One connection of the host on its way through the gates, and until it has closed. */
+export class Admission {
+  readonly id: ConnectionId
+  readonly direction: Direction
+  readonly address: Multiaddr
+  /** The dial of the swarm that it came from. */
+  readonly dial: OwnDial | undefined
+  /** Known after the security handshake. */
+  peer: PeerId | undefined
+  /** Committed; the swarm takes it over when the host has opened it. */
+  established: EstablishedConnection | undefined
+  denial: ConnectionDenied | undefined
+  readonly #signal = new LazySignal()
+  #isOver = false
+  #unwatch = (): void => {}
+
+  constructor (direction: Direction, address: Multiaddr, dial: OwnDial | undefined) {
+    // Of several connections that the host makes for one dial, one is the dial's.
+    this.dial = dial?.isTaken === false ? dial : undefined
+    this.id = this.dial?.id ?? nextConnectionId()
+    this.direction = direction
+    this.address = address
+  }
+
+  /** It was denied, or failed, or has closed. */
+  get isOver (): boolean {
+    return this.#isOver
+  }
+
+  /** See `PendingConnection` and `EstablishedConnection`. */
+  get signal (): AbortSignal {
+    return this.#signal.signal
+  }
+
+  /** Calls `onClosed` when `wire`, and from now on nothing else, closes; at once if it has. */
+  watch (wire: Wire, onClosed: (error: Error | undefined) => void): void {
+    this.unwatch()
+    if (wire.status !== 'open') {
+      onClosed(undefined)
+      return
+    }
+    const listener = ({ error }: StreamCloseEvent): void => { onClosed(error) }
+    wire.addEventListener('close', listener)
+    this.#unwatch = () => { wire.removeEventListener('close', listener) }
+  }
+
+  /** Somebody else sees to its end. */
+  unwatch (): void {
+    this.#unwatch()
+    this.#unwatch = () => {}
+  }
+
+  /** Nothing comes of it any more. */
+  end (reason: unknown): void {
+    this.#isOver = true
+    this.unwatch()
+    this.#signal.abort(reason)
+  }
+}

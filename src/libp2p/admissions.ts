@@ -1,0 +1,236 @@
+/**
+ * Leads the host's connections through the gates of the behaviours (S7.7). It hears of them by the node's gater:
+ *
+ * ```
+ * denyInboundConnection            pending stage      failed: the wire closes
+ * deny…UpgradedConnection          established stage  failed: the wire closes before `connection:open`
+ * `connection:open`                the swarm has it
+ * ```
+ *
+ * The pending stage of outbound connections is that of the swarm's own dials; of others only the check is asked. At
+ * `connection:open` itself stands the established stage of connections over a relay, as the host does not tell their limits
+ * earlier, and of all connections of a node whose gater is not ours; a denial then closes the connection.
+ */
+
+import { LazySignal } from '../behaviours/lazy-signal.ts'
+import { isRelayed, peerOf, withPeer } from './addresses.ts'
+import { Admission } from './admission.ts'
+import { nextConnectionId } from './connection-ids.ts'
+import { dialFailureKindOf } from './dial-failures.ts'
+import { passGate } from './verdict.ts'
+import type { Connection as HostConnection, MultiaddrConnection, PeerId } from '@libp2p/interface'
+import type { Multiaddr } from '@multiformats/multiaddr'
+import type { ConnectionDenied, Denied } from '../behaviour/connection-denied.ts'
+import type { ListenFailure } from '../behaviour/from-swarm.ts'
+import type { EstablishedConnection, PendingConnection } from '../behaviour/network-behaviour.ts'
+import type { Direction } from '../core/ids.ts'
+import type { Gates } from '../swarm/gates.ts'
+import type { ConnectionDriver } from './connection-driver.ts'
+import type { Answer, GateKeeper } from './connection-gater.ts'
+import type { OwnDial } from './own-dial.ts'
+import type { SwarmDriver } from './swarm-driver.ts'
+import type { GateStep, VerdictTerms } from './verdict.ts'
+
+/** Collaborators of {@link Admissions}. */
+export interface AdmissionsComponents {
+  readonly driver: SwarmDriver<ConnectionDriver>
+  readonly terms: VerdictTerms
+  /** The dial of the swarm that leads to `peer` at `address`. */
+  findDial (peer: PeerId | undefined, address: Multiaddr): OwnDial | undefined
+}
+
+/** See above. */
+export class Admissions implements GateKeeper {
+  readonly #components: AdmissionsComponents
+  readonly #byWire = new WeakMap<MultiaddrConnection, Admission>()
+  /** A connection shows the very timeline of its wire, and nothing else of it. */
+  readonly #byTimeline = new WeakMap<object, Admission>()
+
+  constructor (components: AdmissionsComponents) {
+    this.#components = components
+  }
+
+  /** See {@link GateKeeper}. A dial of the swarm has passed the gate already. */
+  denyDial (address: Multiaddr): Answer {
+    const peer = peerOf(address)
+    return this.#components.findDial(peer, address) === undefined && this.#checkForeignDial(address, peer)
+  }
+
+  /** See {@link GateKeeper}. */
+  denyInbound (wire: MultiaddrConnection): Answer {
+    const { remoteAddr } = wire
+    const admission = this.#begin(new Admission('inbound', remoteAddr, undefined), wire)
+    const { id, signal } = admission
+    const attempt: PendingConnection = { id, direction: 'inbound', addresses: [remoteAddr], peer: peerOf(remoteAddr), signal }
+    return this.#pass(admission, {
+      question: { stage: 'pending', direction: 'inbound' },
+      check: () => this.#gates.checkPending(attempt),
+      commit: () => this.#gates.commitPending(attempt)
+    })
+  }
+
+  /** See {@link GateKeeper}. */
+  denyUpgraded (direction: Direction, peer: PeerId, wire: MultiaddrConnection): Answer {
+    const address = withPeer(wire.remoteAddr, peer)
+    const admission = this.#byWire.get(wire) ?? this.#begin(new Admission(direction, address, this.#dialFor(direction, peer, wire.remoteAddr)), wire)
+    admission.peer = peer
+    const { id, signal } = admission
+    return isRelayed(address)
+      ? admission.isOver
+      : this.#passEstablished(admission, { id, peer, direction, address, limits: undefined, signal })
+  }
+
+  /**
+   * The host has opened `host`: leads it through the gates that are left, and then calls `enter`, which makes it a
+   * connection of the swarm; at once if nobody takes time. A denied connection is closed.
+   */
+  open (host: HostConnection, enter: (admission: Admission, connection: EstablishedConnection) => void): Promise<void> | undefined {
+    const { remotePeer: peer, remoteAddr: address, direction, limits } = host
+    const admission = this.#admissionOf(host)
+    const { id, signal, established } = admission
+    if (established !== undefined) {
+      enter(admission, established)
+      return undefined
+    }
+    const connection: EstablishedConnection = { id, peer, direction, address, limits, signal }
+    admission.watch(host, (error) => { this.#closed(admission, error) })
+    const decide = (isDenied: boolean): void => {
+      admission.unwatch()
+      if (isDenied) {
+        void closeHost(host)
+      } else {
+        enter(admission, connection)
+      }
+    }
+    const answer = this.#passEstablished(admission, connection)
+    if (typeof answer !== 'boolean') {
+      return answer.then(decide)
+    }
+    decide(answer)
+    return undefined
+  }
+
+  /** The host has opened a connection that the swarm does not take: what was committed for it is taken back. */
+  ignore (host: HostConnection): void {
+    const admission = this.#admissionOf(host)
+    admission.end(undefined)
+    this.#components.driver.turn(() => { this.#gates.undo(admission.id, undefined) })
+  }
+
+  /** From here on nobody but the host says when the connection ends. */
+  #admissionOf ({ remotePeer: peer, remoteAddr: address, direction, timeline }: HostConnection): Admission {
+    const admission = this.#byTimeline.get(timeline) ?? new Admission(direction, address, this.#dialFor(direction, peer, address))
+    admission.peer = peer
+    admission.unwatch()
+    if (admission.dial !== undefined) {
+      admission.dial.isTaken = true
+    }
+    return admission
+  }
+
+  get #gates (): Gates {
+    return this.#components.driver.swarm.gates
+  }
+
+  #begin (admission: Admission, wire: MultiaddrConnection): Admission {
+    this.#byWire.set(wire, admission)
+    this.#byTimeline.set(wire.timeline, admission)
+    admission.watch(wire, (error) => { this.#closed(admission, error) })
+    return admission
+  }
+
+  #dialFor (direction: Direction, peer: PeerId, address: Multiaddr): OwnDial | undefined {
+    return direction === 'outbound' ? this.#components.findDial(peer, address) : undefined
+  }
+
+  #passEstablished (admission: Admission, connection: EstablishedConnection): Answer {
+    return this.#pass(admission, {
+      question: { stage: 'established', direction: connection.direction },
+      check: () => this.#gates.checkEstablished(connection),
+      commit: () => {
+        const denied = this.#gates.commitEstablished(connection)
+        admission.established = denied === undefined ? connection : undefined
+        return denied
+      }
+    })
+  }
+
+  /** True: denied, or over already. */
+  #pass (admission: Admission, step: GateStep): Answer {
+    if (admission.isOver) {
+      return true
+    }
+    const { driver, terms } = this.#components
+    const conclude = (denied: Denied<Error>): boolean => {
+      if (denied !== undefined && !admission.isOver) {
+        this.#denied(admission, denied)
+      }
+      return denied !== undefined
+    }
+    const verdict = passGate(driver, step, terms, admission.signal)
+    return verdict instanceof Promise ? verdict.then(conclude) : conclude(verdict)
+  }
+
+  async #checkForeignDial (address: Multiaddr, peer: PeerId | undefined): Promise<boolean> {
+    const { driver, terms } = this.#components
+    const lifetime = new LazySignal()
+    const attempt: PendingConnection = { id: nextConnectionId(), direction: 'outbound', addresses: [address], peer, signal: lifetime.signal }
+    const denied = await passGate(driver, {
+      question: { stage: 'pending', direction: 'outbound' },
+      check: () => this.#gates.checkPending(attempt)
+    }, terms, lifetime.signal)
+    if (denied !== undefined) {
+      lifetime.abort(denied)
+      driver.turn(() => { this.#gates.denied(denied, undefined, peer) })
+    }
+    return denied !== undefined
+  }
+
+  /** Whoever committed takes it back; a dial of the swarm goes on, as another address may lead to the peer. */
+  #denied (admission: Admission, denied: ConnectionDenied): void {
+    const { driver } = this.#components
+    admission.denial = denied
+    driver.turn(() => { this.#gates.denied(denied, admission.id, admission.peer) })
+    this.#failed(admission, denied)
+  }
+
+  /** The wire closed before it became a connection of the swarm. */
+  #closed (admission: Admission, error: Error | undefined): void {
+    if (!admission.isOver) {
+      this.#failed(admission, error)
+    }
+  }
+
+  #failed (admission: Admission, cause: Error | undefined): void {
+    const { driver } = this.#components
+    admission.end(cause)
+    if (admission.direction === 'inbound') {
+      const failure = listenFailureOf(admission, cause)
+      driver.turn(() => { this.#gates.failed(failure) })
+    } else if (admission.dial === undefined) {
+      driver.turn(() => { this.#gates.undo(admission.id, cause) })
+    } else {
+      admission.dial.denial = admission.denial ?? admission.dial.denial
+      driver.turn(() => { this.#gates.undoEstablished(admission.id, cause) })
+    }
+  }
+}
+
+function listenFailureOf ({ id, peer, address, denial }: Admission, cause: Error | undefined): ListenFailure {
+  return {
+    type: 'listen-failure',
+    connection: id,
+    peer,
+    kind: denial !== undefined || (cause !== undefined && dialFailureKindOf(cause) === 'denied') ? 'denied' : 'transport',
+    errors: cause === undefined ? [] : [{ address, error: cause }],
+    cause
+  }
+}
+
+async function closeHost (host: HostConnection): Promise<void> {
+  try {
+    await host.close()
+  } catch (error) {
+    host.abort(error instanceof Error ? error : new Error(String(error)))
+  }
+}
