@@ -146,7 +146,7 @@ function idle (handlers: readonly SpinningHandler[]): Bench {
 }
 
 /** A connection that has been polled until it rests, and has all the names. */
-function connect (handlers: readonly SpinningHandler[]): { connection: Connection<unknown>, drain: () => void } {
+function connect (handlers: readonly SpinningHandler[]): { connection: Connection<unknown>, drain (): void } {
   let isWoken = true
   const connection = new Connection({
     id: 'bench',

@@ -31,7 +31,8 @@ export type { BehaviourMap } from './behaviour/map.ts'
 export { toggle } from './behaviour/toggle.ts'
 export type { ToggleOptions } from './behaviour/toggle.ts'
 export type {
-  AnyHandler, ConnectionEvent, ConnectionHandler, FullyNegotiatedInbound, FullyNegotiatedOutbound, HandlerOutput, OutboundStreamRequest
+  AnyHandler, ConnectionEvent, ConnectionHandler, DialUpgradeError, FullyNegotiatedInbound, FullyNegotiatedOutbound, HandlerOutput,
+  ListenUpgradeError, OutboundStreamRequest
 } from './behaviour/connection-handler.ts'
 export type {
   AddressFailure, ConnectionClosed, ConnectionEstablished, DialFailure, DialFailureKind, ExternalAddressChange, FromSwarm,
@@ -54,10 +55,11 @@ export type { OpenOptions, Opener, ProtocolBehaviourInit, ShortBehaviour } from 
 export { protocolHandler } from './behaviours/protocol-handler.ts'
 export type { OpenStream, ProtocolHandlerInit, ProtocolInit } from './behaviours/protocol-handler.ts'
 export type { HandlerContext, StreamCallback, StreamContext } from './behaviours/stream-callback.ts'
-export type { CallOptions, SignalOptions } from './behaviours/call-options.ts'
+export type { CallOptions, LazyOptions, SignalOptions } from './behaviours/call-options.ts'
 
 export { composeHandlers } from './handler/compose.ts'
 export type { ComposedHandler } from './handler/compose.ts'
+export type { CancelOutboundRequest, ProtocolsChanged } from './handler/connection-handler.ts'
 export { mapHandler } from './handler/map.ts'
 export type { HandlerMap } from './handler/map.ts'
 export type { StreamUpgrade } from './handler/stream-upgrade.ts'
@@ -66,7 +68,8 @@ export { PENDING } from './core/poll.ts'
 export type { Poll, PollContext } from './core/poll.ts'
 export type { CloseReason } from './core/close-reason.ts'
 export type { ConnectionId, Direction } from './core/ids.ts'
-export type { ProtocolList, ProtocolListing } from './protocols/protocol-list.ts'
+export { ProtocolList } from './protocols/protocol-list.ts'
+export type { ProtocolListing } from './protocols/protocol-list.ts'
 export type { ProtocolsChange, ProtocolsView } from './protocols/protocols-change.ts'
 
 export {

@@ -4,6 +4,13 @@ import type { AnyBehaviour, BehaviourSource } from './network-behaviour.ts'
 import type { SwarmComponents } from './swarm-components.ts'
 
 const attached = new WeakSet<AnyBehaviour>()
+/** Functions of options that make a behaviour, with their names. */
+const makers = new WeakMap<object, string>()
+
+/** Says that `maker` wants options: given uncalled, it would take the components of its node for them. */
+export function takesOptions (maker: (options: never) => AnyBehaviour, name: string): void {
+  makers.set(maker, name)
+}
 
 /**
  * Gives a behaviour to its node, with everything inside it: functions of the components are called, once.
@@ -15,8 +22,8 @@ const attached = new WeakSet<AnyBehaviour>()
  * @throws InvalidStateError when the behaviour serves a node already: one instance serves one node (S7.13)
  */
 export function attachBehaviour (source: BehaviourSource, components: SwarmComponents, key: string = ''): AnyBehaviour {
-  const behaviour: unknown = typeof source === 'function' ? source(components) : source
   const place = key === '' ? '' : ` "${key}"`
+  const behaviour: unknown = typeof source === 'function' ? make(source, components, place) : source
   if (!isBehaviour(behaviour)) {
     throw new TypeError(`Cannot use behaviour${place}: it must have commitEstablished(), or be a function that returns a behaviour`)
   }
@@ -28,6 +35,14 @@ export function attachBehaviour (source: BehaviourSource, components: SwarmCompo
     behaviour[CONTAINER].attach(components)
   }
   return behaviour
+}
+
+function make (source: (components: SwarmComponents) => AnyBehaviour, components: SwarmComponents, place: string): unknown {
+  const uncalled = makers.get(source)
+  if (uncalled !== undefined) {
+    throw new TypeError(`Cannot use behaviour${place}: ${uncalled} was given uncalled, write ${uncalled}(options)`)
+  }
+  return source(components)
 }
 
 function isBehaviour (value: unknown): value is AnyBehaviour {

@@ -26,6 +26,12 @@ export type FullyNegotiatedInbound<Info = undefined, Output = undefined> = core.
 /** A request of this handler succeeded. */
 export type FullyNegotiatedOutbound<Info = undefined, Output = undefined> = core.FullyNegotiatedOutbound<Info, Output, NegotiatedStream>
 
+/** A request of this handler failed; the connection goes on. */
+export type DialUpgradeError<Info = undefined> = core.DialUpgradeError<Info>
+
+/** The upgrade of an agreed inbound stream threw; the stream was reset. */
+export type ListenUpgradeError<Info = undefined> = core.ListenUpgradeError<Info>
+
 /** A handler that is only passed on: info and output are its own affair. */
 export type AnyHandler<FromBehaviour = unknown, ToBehaviour = unknown> =
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- requests with a required info make these parameters invariant

@@ -1,6 +1,8 @@
 import { NEVER } from '../core/instant.ts'
+import { kindOf } from '../core/options.ts'
 import { PENDING } from '../core/poll.ts'
-import { isThenable } from '../handler/tasks.ts'
+import { checkPolled } from '../handler/check-output.ts'
+import { dropTasks, isThenable } from '../handler/tasks.ts'
 import { ConnectionDenied, asCause, isDenial, placed } from './connection-denied.ts'
 import { under } from './key-path.ts'
 import { rollBack } from './network-behaviour.ts'
@@ -14,6 +16,21 @@ import type { AnyHandler } from './connection-handler.ts'
 import type { FromSwarm } from './from-swarm.ts'
 import type { EstablishedConnection, NetworkBehaviour, PendingConnection } from './network-behaviour.ts'
 import type { BehaviourFault, ToSwarm } from './to-swarm.ts'
+
+const WISHES: Readonly<Record<ToSwarm['type'], true>> = {
+  event: true,
+  'notify-handler': true,
+  'close-connection': true,
+  dial: true,
+  'listen-on': true,
+  'remove-listener': true,
+  'external-address-candidate': true,
+  'external-address-confirmed': true,
+  'external-address-expired': true,
+  'peer-external-address': true,
+  'behaviour-fault': true,
+  'await-check': true
+}
 
 /** What a part asks of the composition, or the swarm, that holds it. */
 export interface PartOwner {
@@ -78,7 +95,14 @@ export class BehaviourPart<Event = unknown> implements PollContext {
   commitEstablished (connection: EstablishedConnection): AnyHandler | Denied<Error> {
     try {
       const answer = this.behaviour.commitEstablished(connection)
-      return isDenial(answer) ? this.#denied(answer, 'established', connection) : answer
+      if (isDenial(answer)) {
+        return this.#denied(answer, 'established', connection)
+      }
+      if (answer === undefined || isHandler(answer)) {
+        return answer
+      }
+      this.#threw('commitEstablished', noHandler(answer))
+      return undefined
     } catch (cause) {
       this.#threw('commitEstablished', cause)
       return this.#denied(new ConnectionDenied(asCause(cause)), 'established', connection)
@@ -126,7 +150,7 @@ export class BehaviourPart<Event = unknown> implements PollContext {
   poll (now: Instant): Poll<ToSwarm<Event, unknown>> {
     this.now = now
     try {
-      return this.behaviour.poll?.(this) ?? PENDING
+      return this.behaviour.poll === undefined ? PENDING : checkPolled(this.behaviour.poll(this), WISHES)
     } catch (cause) {
       this.#threw('poll', cause)
       return PENDING
@@ -160,4 +184,20 @@ function parseAnswer (answer: unknown, method: string): Check<Error> {
     return answer
   }
   throw new TypeError(`${method} must return a ConnectionDenied, a thenable of one, or undefined, received ${typeof answer}`)
+}
+
+function isHandler (value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+    && 'listenProtocols' in value && typeof value.listenProtocols === 'function'
+    && 'onConnectionEvent' in value && typeof value.onConnectionEvent === 'function'
+}
+
+/** What to say of an answer of `commitEstablished` that is none; a promise is an async method by mistake. */
+function noHandler (answer: unknown): TypeError {
+  const isPromise = isThenable(answer)
+  if (isPromise) {
+    dropTasks([answer])
+  }
+  const received = isPromise ? 'a promise: it must not be async' : kindOf(answer)
+  return new TypeError(`commitEstablished must return a handler, with listenProtocols() and onConnectionEvent(), a ConnectionDenied or undefined; received ${received}`)
 }

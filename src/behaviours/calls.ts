@@ -4,6 +4,7 @@
  */
 
 import { AbortError, StreamUpgradeError, TimeoutError } from '../errors.ts'
+import { checkCallOptions } from './call-options.ts'
 import { SignalWatch } from './signal-watch.ts'
 import { TimedSet } from './timed-set.ts'
 import type { PeerId } from '@libp2p/interface'
@@ -101,15 +102,13 @@ export class Calls<Result> {
    * Begins a call; poll afterwards.
    *
    * @throws AbortError when the signal has aborted already
-   * @throws RangeError when `timeoutMs` is NaN or negative
+   * @throws TypeError or RangeError for options that are none, see {@link checkCallOptions}
    * @throws StreamUpgradeError of kind `limit` when too many calls are open
    */
-  start (target: CallTarget, { signal, timeoutMs }: CallOptions, defaultTimeoutMs: number): Call<Result> {
+  start (target: CallTarget, options: CallOptions, defaultTimeoutMs: number): Call<Result> {
     const { action, maxOpen } = this.#init
-    const timeout = timeoutMs ?? defaultTimeoutMs
-    if (!(timeout >= 0)) {
-      throw new RangeError(`${action}: timeoutMs must be milliseconds of at least 0, received ${timeout}`)
-    }
+    checkCallOptions(options, action)
+    const { signal, timeoutMs: timeout = defaultTimeoutMs } = options
     if (signal?.aborted === true) {
       throw this.abortError(signal.reason)
     }

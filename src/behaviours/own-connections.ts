@@ -1,5 +1,6 @@
 import { isPending } from '../behaviour/network-behaviour.ts'
 import { NotConnectedError } from '../errors.ts'
+import { checkPeer } from './call-options.ts'
 import type { ConnectionLimits, PeerId } from '@libp2p/interface'
 import type { ConnectionClosed, FromSwarm } from '../behaviour/from-swarm.ts'
 import type { EstablishedConnection, PendingConnection } from '../behaviour/network-behaviour.ts'
@@ -42,6 +43,7 @@ export class OwnConnections {
 
   /** The oldest connection to `peer`; undefined: there is none yet, and to dial may help. */
   find (peer: PeerId, action: string): ConnectionId | undefined {
+    checkPeer(peer, action)
     return this.#connected.has(peer.toString()) ? this.oldest(peer, action) : undefined
   }
 
@@ -49,9 +51,11 @@ export class OwnConnections {
    * The oldest connection to `peer`.
    *
    * @param action - for the message: `Cannot ping`
+   * @throws TypeError when `peer` is no peer id
    * @throws NotConnectedError when there is none
    */
   oldest (peer: PeerId, action: string): ConnectionId {
+    checkPeer(peer, action)
     for (const id of this.#byPeer.get(peer.toString()) ?? []) {
       return id
     }

@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 
+import { takesOptions } from '../behaviour/attach.ts'
 import { duration, parseOptions } from '../core/options.ts'
 import { ConnectionClosedError } from '../errors.ts'
 import { Outbox } from '../handler/outbox.ts'
@@ -61,6 +62,8 @@ const MAX_OPEN_CALLS = 1024
 export function ping (init: PingInit = {}): Ping {
   return new PingBehaviour(parseOptions(PING_OPTIONS, init, 'Cannot make a ping behaviour'))
 }
+
+takesOptions(ping, 'ping')
 
 class PingBehaviour implements NetworkBehaviour<PingEvent, PingNow, PingReport> {
   readonly protocols: readonly string[] = PING_PROTOCOLS

@@ -1,9 +1,12 @@
+import { takesOptions } from '../behaviour/attach.ts'
+import { flag } from '../core/options.ts'
 import { PENDING } from '../core/poll.ts'
 import { Outbox } from '../handler/outbox.ts'
+import { checkCallOptions } from './call-options.ts'
 import { parseListing } from './listing.ts'
 import { mayRun } from './own-connections.ts'
 import { PeerCalls } from './peer-calls.ts'
-import { ProtocolHandler } from './protocol-handler.ts'
+import { ProtocolHandler, SHARED_OPTIONS, checkProtocolInit } from './protocol-handler.ts'
 import { StreamScope } from './stream-scope.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { FromSwarm } from '../behaviour/from-swarm.ts'
@@ -13,12 +16,12 @@ import type { EmitEvent, ToSwarm } from '../behaviour/to-swarm.ts'
 import type { ConnectionId } from '../core/ids.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
-import type { CallOptions } from './call-options.ts'
+import type { CallOptions, LazyOptions } from './call-options.ts'
 import type { ProtocolCommand, ProtocolInit } from './protocol-handler.ts'
 import type { StreamContext } from './stream-callback.ts'
 
 /** Options of `open`. */
-export interface OpenOptions extends CallOptions {
+export interface OpenOptions extends CallOptions, LazyOptions {
   /** Names to propose, in this order. Default: those of the behaviour. */
   protocols?: readonly string[] | undefined
 }
@@ -51,6 +54,9 @@ export interface ProtocolBehaviourInit<Event, Api extends object> extends Protoc
  */
 export type ShortBehaviour<Event, Api extends object> = NetworkBehaviour<Event, unknown, unknown> & Api
 
+const ACTION = 'Cannot make a behaviour'
+const OPTIONS = { ...SHARED_OPTIONS, runOnLimitedConnection: flag(false) }
+
 /** Callers that may wait for a stream at a time; far above what a peer grants, so that only a loop gets there. */
 const MAX_OPEN_CALLS = 1024
 
@@ -59,7 +65,7 @@ const MAX_OPEN_CALLS = 1024
  * event, what `commands` returns is found on `swarm.behaviours.KEY`.
  *
  * @param init - names, callbacks, commands
- * @throws TypeError or RangeError for a name that is none
+ * @throws TypeError or RangeError for an option that is missing, unknown or out of range, and for a name that is none
  * @throws TypeError when a command has the name of a member of `NetworkBehaviour`
  *
  * @example
@@ -80,6 +86,7 @@ const MAX_OPEN_CALLS = 1024
 export function protocolBehaviour<const Event = never, Api extends object = object> (
   init: ProtocolBehaviourInit<Event, Api>
 ): ShortBehaviour<NoInfer<Event>, NoInfer<Api>> {
+  checkProtocolInit(init, OPTIONS, ['inbound', 'commands'], ACTION)
   const behaviour = new ProtocolBehaviour(init)
   const api = init.commands?.({ open: async (peer, options) => await behaviour.openStream(peer, options) })
   if (api !== undefined) {
@@ -89,10 +96,12 @@ export function protocolBehaviour<const Event = never, Api extends object = obje
   return behaviour as NetworkBehaviour<Event, unknown, unknown> as ShortBehaviour<Event, Api>
 }
 
+takesOptions(protocolBehaviour, 'protocolBehaviour')
+
 function addCommands (behaviour: object, api: object): void {
   for (const [name, member] of Object.entries(Object.getOwnPropertyDescriptors(api))) {
     if (name in behaviour) {
-      throw new TypeError(`Cannot make a behaviour: a command must not be called "${name}", every behaviour has a member of that name`)
+      throw new TypeError(`${ACTION}: a command must not be called "${name}", every behaviour has a member of that name`)
     }
     Object.defineProperty(behaviour, name, member)
   }
@@ -113,7 +122,7 @@ class ProtocolBehaviour<Event> implements NetworkBehaviour<Event, ProtocolComman
 
   constructor (init: ProtocolBehaviourInit<Event, object>) {
     this.#init = init
-    this.protocols = parseListing(init.protocols)
+    this.protocols = parseListing(init.protocols, ACTION)
   }
 
   commitEstablished (connection: EstablishedConnection): ProtocolHandler<Event, StreamScope> | undefined {
@@ -142,7 +151,12 @@ class ProtocolBehaviour<Event> implements NetworkBehaviour<Event, ProtocolComman
     return command === PENDING ? this.#outbox.poll(cx) : command
   }
 
-  async openStream (peer: PeerId, { protocols, signal, timeoutMs }: OpenOptions = {}): Promise<NegotiatedStream> {
-    return await this.#peers.call(peer, { signal, timeoutMs }, Infinity, (call) => ({ type: 'open-for-call', call, protocols, timeoutMs }))
+  async openStream (peer: PeerId, options: OpenOptions = {}): Promise<NegotiatedStream> {
+    checkCallOptions(options, 'Cannot open stream', ['protocols', 'lazy'])
+    const { protocols, signal, timeoutMs, lazy } = options
+    if (protocols !== undefined && !Array.isArray(protocols)) {
+      throw new TypeError(`Cannot open stream: protocols must be an array of names, received ${typeof protocols}`)
+    }
+    return await this.#peers.call(peer, { signal, timeoutMs }, Infinity, (call) => ({ type: 'open-for-call', call, protocols, timeoutMs, lazy }))
   }
 }

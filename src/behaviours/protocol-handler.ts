@@ -1,14 +1,18 @@
+import { duration, flag, parseOptions } from '../core/options.ts'
 import { AbortError, ConnectionClosedError } from '../errors.ts'
 import { PENDING } from '../core/poll.ts'
 import { Outbox } from '../handler/outbox.ts'
 import { NO_PROTOCOLS, namesOf, parseListing } from './listing.ts'
+import { checkCallback } from './stream-callback.ts'
 import { StreamRuns } from './stream-runs.ts'
 import { HandlerScope } from './stream-scope.ts'
 import type { StreamUpgradeError } from '../errors.ts'
 import type { AnyHandler, ConnectionEvent, ConnectionHandler, HandlerOutput } from '../behaviour/connection-handler.ts'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
+import type { OptionTable } from '../core/options.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
+import type { LazyOptions } from './call-options.ts'
 import type { Call } from './calls.ts'
 import type { LazySignal } from './lazy-signal.ts'
 import type { HandlerContext, StreamCallback } from './stream-callback.ts'
@@ -34,14 +38,14 @@ export interface ProtocolHandlerInit<Event> extends ProtocolInit<Event, HandlerC
 }
 
 /** Tells the handler to open a stream, and to serve it with `outbound`. */
-export interface OpenStream {
+export interface OpenStream extends Readonly<LazyOptions> {
   readonly type: 'open-stream'
   /** Names to propose, in this order. Default: those of the handler. */
   readonly protocols?: readonly string[] | undefined
 }
 
 /** Opens a stream for a caller, who gets it. */
-export interface OpenForCall {
+export interface OpenForCall extends Readonly<LazyOptions> {
   readonly type: 'open-for-call'
   readonly call: Call<NegotiatedStream>
   readonly protocols: readonly string[] | undefined
@@ -61,7 +65,7 @@ export type ProtocolCommand =
  * errors.
  *
  * @param init - names and callbacks
- * @throws TypeError or RangeError for a name that is none
+ * @throws TypeError or RangeError for an option that is missing, unknown or out of range, and for a name that is none
  *
  * @example
  * protocolHandler({
@@ -70,8 +74,34 @@ export type ProtocolCommand =
  * })
  */
 export function protocolHandler<const Event = never> (init: ProtocolHandlerInit<Event>): AnyHandler<OpenStream, NoInfer<Event>> {
-  const config = { ...init, protocols: parseListing(init.protocols) }
+  const action = 'Cannot make a handler'
+  checkProtocolInit(init, SHARED_OPTIONS, ['inbound', 'outbound', 'outboundFailed'], action)
+  const config = { ...init, protocols: parseListing(init.protocols, action) }
   return new ProtocolHandler<Event, HandlerContext>(config, (protocol, signal) => new HandlerScope(protocol, signal))
+}
+
+interface SharedOptions {
+  readonly inboundTimeoutMs: number
+  readonly keepAlive: boolean
+}
+
+/** Options of both short forms, besides names and callbacks. */
+export const SHARED_OPTIONS: OptionTable<SharedOptions> = { inboundTimeoutMs: duration(0), keepAlive: flag(false) }
+
+/**
+ * Checks the options of a short form, but for its names.
+ *
+ * @param callbacks - the options that are functions, none of which is required
+ * @throws TypeError or RangeError for an option that is unknown, of the wrong type, or out of range
+ */
+export function checkProtocolInit<Config extends object> (
+  init: object, table: OptionTable<Config>, callbacks: readonly string[], action: string
+): void {
+  parseOptions(table, init, action, ['protocols', ...callbacks])
+  const given = new Map<string, unknown>(Object.entries(init))
+  for (const name of callbacks) {
+    checkCallback(name, given.get(name), action)
+  }
 }
 
 /** {@link ProtocolHandlerInit} after parsing, with callbacks that may want more context. */
@@ -153,11 +183,11 @@ export class ProtocolHandler<Event, Context> implements ConnectionHandler<Protoc
   onBehaviourEvent (command: ProtocolCommand): void {
     switch (command.type) {
       case 'open-stream':
-        this.#request(command.protocols)
+        this.#request(command)
         break
       case 'open-for-call':
         if (!command.call.isSettled) {
-          this.#request(command.protocols, command)
+          this.#request(command)
         }
         break
       case 'cancel-call':
@@ -165,8 +195,8 @@ export class ProtocolHandler<Event, Context> implements ConnectionHandler<Protoc
     }
   }
 
-  #request (protocols: readonly string[] = namesOf(this.#config.protocols), { call, timeoutMs }: Partial<OpenForCall> = {}): void {
-    this.#requests.push({ type: 'outbound-stream-request', protocols, timeoutMs, info: call, token: call })
+  #request ({ protocols = namesOf(this.#config.protocols), lazy, call, timeoutMs }: Omit<Partial<OpenForCall>, 'type'>): void {
+    this.#requests.push({ type: 'outbound-stream-request', protocols, timeoutMs, lazy, info: call, token: call })
   }
 
   #serve (stream: NegotiatedStream, protocol: string, callback: StreamCallback<Event, Context> | undefined): PromiseLike<void> | undefined {

@@ -59,6 +59,8 @@ export interface OutboundRequest {
   readonly type: 'send'
   readonly request: Uint8Array
   readonly call: Call<Uint8Array>
+  /** See {@link LazyOptions}. */
+  readonly lazy: boolean | undefined
 }
 
 /** What the handler may be told. `cancel`: the caller went away. */
@@ -134,10 +136,11 @@ export class RequestHandler implements ConnectionHandler<RequestCommand, Request
       if (info === undefined) {
         break
       }
-      const { call } = info
+      const { call, lazy } = info
       if (!call.isSettled) {
         this.#active.set(call, undefined)
-        return { type: 'outbound-stream-request', protocols: namesOf(this.#config.protocols), timeoutMs: call.timeoutMs, info, token: call }
+        const protocols = namesOf(this.#config.protocols)
+        return { type: 'outbound-stream-request', protocols, timeoutMs: call.timeoutMs, lazy, info, token: call }
       }
     }
     return PENDING

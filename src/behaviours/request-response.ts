@@ -4,12 +4,15 @@
  * @packageDocumentation
  */
 
-import { count, duration, flag, parseOptions } from '../core/options.ts'
+import { takesOptions } from '../behaviour/attach.ts'
+import { checkNames, count, duration, flag, parseOptions } from '../core/options.ts'
 import { PENDING } from '../core/poll.ts'
 import { Outbox } from '../handler/outbox.ts'
+import { checkCallOptions } from './call-options.ts'
 import { parseListing } from './listing.ts'
 import { mayRun } from './own-connections.ts'
 import { PeerCalls } from './peer-calls.ts'
+import { checkCallback } from './stream-callback.ts'
 import { RequestHandler } from './request-handler.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { FromSwarm } from '../behaviour/from-swarm.ts'
@@ -19,10 +22,10 @@ import type { ConnectionId } from '../core/ids.ts'
 import type { OptionTable } from '../core/options.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
-import type { CallOptions } from './call-options.ts'
+import type { CallOptions, LazyOptions } from './call-options.ts'
 import type { RequestCommand, RequestEvent, RequestResponseConfig, RequestResponseLimits, Serve } from './request-handler.ts'
 
-export type { CallOptions, SignalOptions } from './call-options.ts'
+export type { CallOptions, LazyOptions, SignalOptions } from './call-options.ts'
 export type { ReceivedRequest } from './inbound-request.ts'
 export type { InboundFailure, RequestEvent, Serve } from './request-handler.ts'
 export type { HandlerContext, StreamContext } from './stream-callback.ts'
@@ -50,6 +53,9 @@ export interface RequestResponseInit {
   runOnLimitedConnection?: boolean | undefined
 }
 
+/** Options of a request. */
+export interface RequestOptions extends CallOptions, LazyOptions {}
+
 /** A request-response behaviour; its events are {@link RequestEvent}. */
 export interface RequestResponse extends NetworkBehaviour<RequestEvent, unknown, unknown> {
   /**
@@ -61,11 +67,12 @@ export interface RequestResponse extends NetworkBehaviour<RequestEvent, unknown,
    * - `StreamUpgradeError`: no stream could be had (`negotiation-failed`: the peer does not speak the protocol), or 1024
    *   requests are open (`limit`)
    * - `RemoteProtocolError`: the response is longer than `maxResponseBytes`
-   * - the error of the stream, such as `StreamResetError`: the peer refused, or failed
+   * - the error of the stream, such as `StreamResetError`: the peer refused, or failed; with `lazy` also `NegotiationError`:
+   *   it had announced the protocol, and does not speak it
    * - `ConnectionClosedError`, `AbortError` of the signal, `TimeoutError` after `timeoutMs` (default: the option)
    * - `TypeError` or `RangeError`: the request is no bytes, or longer than `maxRequestBytes`
    */
-  request (peer: PeerId, request: Uint8Array, options?: CallOptions): Promise<Uint8Array>
+  request (peer: PeerId, request: Uint8Array, options?: RequestOptions): Promise<Uint8Array>
 }
 
 interface RequestResponseOptions extends RequestResponseLimits {
@@ -81,6 +88,9 @@ const OPTIONS: OptionTable<RequestResponseOptions> = {
   runOnLimitedConnection: flag(false)
 }
 
+const NAMES: readonly string[] = ['protocols', 'serve', ...Object.keys(OPTIONS)]
+const ACTION = 'Cannot make a request-response behaviour'
+
 /** Requests that may be open at a time, those that wait included. */
 const MAX_OPEN_CALLS = 1024
 
@@ -90,7 +100,7 @@ const MAX_OPEN_CALLS = 1024
  * connection, plus one response for each request of ours.
  *
  * @param init - see {@link RequestResponseInit}
- * @throws TypeError or RangeError for an option that is unknown or out of range, and for a name that is none
+ * @throws TypeError or RangeError for an option that is missing, unknown or out of range, and for a name that is none
  *
  * @example
  * const files = requestResponse({
@@ -99,10 +109,14 @@ const MAX_OPEN_CALLS = 1024
  * })
  */
 export function requestResponse (init: RequestResponseInit): RequestResponse {
+  checkNames(init, NAMES, ACTION)
   const { protocols, serve, ...rest } = init
-  const { runOnLimitedConnection, ...limits } = parseOptions(OPTIONS, rest, 'Cannot make a request-response behaviour')
-  return new RequestResponseBehaviour({ protocols: parseListing(protocols), serve, limits }, runOnLimitedConnection)
+  const { runOnLimitedConnection, ...limits } = parseOptions(OPTIONS, rest, ACTION)
+  checkCallback('serve', serve, ACTION)
+  return new RequestResponseBehaviour({ protocols: parseListing(protocols, ACTION), serve, limits }, runOnLimitedConnection)
 }
+
+takesOptions(requestResponse, 'requestResponse')
 
 class RequestResponseBehaviour implements NetworkBehaviour<RequestEvent, RequestCommand, RequestEvent> {
   readonly #config: RequestResponseConfig
@@ -150,10 +164,12 @@ class RequestResponseBehaviour implements NetworkBehaviour<RequestEvent, Request
     return command === PENDING ? this.#outbox.poll(cx) : command
   }
 
-  async request (peer: PeerId, request: Uint8Array, options: CallOptions = {}): Promise<Uint8Array> {
+  async request (peer: PeerId, request: Uint8Array, options: RequestOptions = {}): Promise<Uint8Array> {
+    checkCallOptions(options, 'Cannot request', ['lazy'])
+    const { lazy } = options
     const { maxRequestBytes, timeoutMs } = this.#config.limits
     checkRequest(request, maxRequestBytes)
-    return await this.#peers.call(peer, options, timeoutMs, (call) => ({ type: 'send', request, call }))
+    return await this.#peers.call(peer, options, timeoutMs, (call) => ({ type: 'send', request, call, lazy }))
   }
 }
 

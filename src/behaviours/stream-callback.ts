@@ -1,3 +1,4 @@
+import { kindOf } from '../core/options.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { ConnectionId } from '../core/ids.ts'
@@ -30,3 +31,14 @@ export interface StreamContext extends HandlerContext {
 export type StreamCallback<Event, Context> =
   // eslint-disable-next-line @typescript-eslint/no-invalid-void-type -- a callback may be plain, async, or an async generator
   (stream: NegotiatedStream, context: Context) => AsyncIterable<Event> | PromiseLike<void> | void
+
+/**
+ * Checks an option that may be left out.
+ *
+ * @throws TypeError when it is given and no function
+ */
+export function checkCallback (name: string, callback: unknown, action: string): void {
+  if (callback !== undefined && typeof callback !== 'function') {
+    throw new TypeError(`${action}: ${name} must be a function, received ${kindOf(callback)}`)
+  }
+}

@@ -88,8 +88,10 @@ function rowOf (result: Result, isBracketed: boolean): Row {
   }
 }
 
+/** The first line of a message: others, such as a stack of modules, would break the table. */
 function errorText ({ error: { stage, name, message } }: Failed): string {
-  return stage === 'aborted' ? `aborted: ${message}` : `failed in ${stage}: ${name}: ${message}`
+  const [line = ''] = message.split('\n')
+  return stage === 'aborted' ? `aborted: ${line}` : `failed in ${stage}: ${name}: ${line}`
 }
 
 function figuresOf ({ low, mid, high, perUnit, bytesPerIteration, bytesRetained, notes }: Measured): Array<[string, string]> {

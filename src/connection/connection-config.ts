@@ -1,5 +1,6 @@
-import { count, duration, parseOptions } from '../core/options.ts'
+import { count, duration, flag, parseOptions } from '../core/options.ts'
 import type { OptionTable } from '../core/options.ts'
+import type { NegotiationLimits } from '../negotiation/outcome.ts'
 
 /** Largest body that a prefix of two bytes can announce. */
 const MAX_FRAME_LENGTH = 16_383
@@ -12,6 +13,10 @@ export interface ConnectionInit {
   maxFrameLength?: number | undefined
   /** Answers per negotiation. At the limit a listener fails the negotiation, and a request with more names is invalid. @default 64 */
   maxNegotiationRounds?: number | undefined
+  /** Whether the first `ls` of a negotiation is answered with the names, if they fit one frame; all others get `na`. @default true */
+  ls?: boolean | undefined
+  /** Frames of a negotiation that are read in one turn of the event loop. The rest waits for the next one, while other streams go on. @default 8 */
+  maxFramesPerTurn?: number | undefined
   /** Milliseconds from an outbound request to its timeout; `Infinity` turns it off. @default 10_000 */
   outboundTimeoutMs?: number | undefined
   /** Milliseconds from the arrival of an inbound stream to its timeout; `Infinity` turns it off. @default 10_000 */
@@ -45,7 +50,7 @@ export interface ConnectionInit {
 }
 
 /** The parsed options: complete, checked, frozen. */
-export type ConnectionConfig = { readonly [Name in keyof ConnectionInit]-?: number }
+export type ConnectionConfig = { readonly [Name in keyof ConnectionInit]-?: NonNullable<ConnectionInit[Name]> }
 
 /**
  * The options of one connection with their defaults (S9). Durations are milliseconds; 128 negotiating streams and 10 s are
@@ -54,6 +59,8 @@ export type ConnectionConfig = { readonly [Name in keyof ConnectionInit]-?: numb
 export const CONNECTION_OPTIONS: OptionTable<ConnectionConfig> = {
   maxFrameLength: count(1024, MIN_FRAME_LENGTH, MAX_FRAME_LENGTH),
   maxNegotiationRounds: count(64, 1, 1_000_000),
+  ls: flag(true),
+  maxFramesPerTurn: count(8, 1, 1_000_000),
   outboundTimeoutMs: duration(10_000),
   inboundTimeoutMs: duration(10_000),
   maxNegotiatingInboundStreams: count(128, 0, 1_000_000),
@@ -78,4 +85,9 @@ export const CONNECTION_OPTIONS: OptionTable<ConnectionConfig> = {
  */
 export function parseConnectionConfig (init: ConnectionInit): ConnectionConfig {
   return parseOptions(CONNECTION_OPTIONS, init, 'Cannot make a connection')
+}
+
+/** The limits of each negotiation on a connection. */
+export function negotiationLimits ({ maxFrameLength, maxNegotiationRounds, maxFramesPerTurn, ls }: ConnectionConfig): NegotiationLimits {
+  return { maxFrameLength, maxRounds: maxNegotiationRounds, maxFramesPerTurn, ls }
 }

@@ -9,6 +9,7 @@ import { StreamDesk } from './stream-desk.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Waker } from '../core/poll.ts'
 import type { LocalProtocols } from '../protocols/local-protocols.ts'
+import type { RemoteProtocols } from '../protocols/remote-protocols.ts'
 import type { HostProtocols } from './connection-components.ts'
 import type { ConnectionConfig } from './connection-config.ts'
 import type { HandlerTask } from './connection-output.ts'
@@ -23,6 +24,7 @@ export interface ConnectionStreamsParts<Stream, FromBehaviour, ToBehaviour> {
   readonly config: ConnectionConfig
   readonly muxer: MuxerPort
   readonly local: LocalProtocols
+  readonly remote: RemoteProtocols
   readonly hostProtocols: HostProtocols | undefined
   /** Woken when a stream can go on, or there is another deadline. */
   readonly waker: Waker
@@ -38,7 +40,7 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> {
   readonly #outlet: Outlet<Stream, ToBehaviour>
 
   constructor (parts: ConnectionStreamsParts<Stream, FromBehaviour, ToBehaviour>) {
-    const { outlet, root, config, muxer, local, hostProtocols, waker } = parts
+    const { outlet, root, config, muxer, local, remote, hostProtocols, waker } = parts
     const owner = {
       streamWoke: (): void => { waker.wake() },
       deadlineAdded: (instant: Instant): void => {
@@ -50,7 +52,7 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> {
     this.counted = new CountedStreams(config.streamCloseTimeoutMs)
     const desk = new StreamDesk(outlet, root, this.counted)
     this.inbound = new InboundStreams({ desk, config, local, hostProtocols, owner })
-    this.outbound = new OutboundStreams({ desk, config, muxer, owner })
+    this.outbound = new OutboundStreams({ desk, config, muxer, remote, owner })
   }
 
   /** Whether any stream or request holds the connection open (S6.2). */
@@ -76,7 +78,7 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> {
 
   /** Bytes came; those of a stream that is past its negotiation are its reader's. */
   data (port: StreamPort<Stream>, bytes: Uint8Array): void {
-    const stream = this.#negotiating(port)
+    const stream = this.outbound.unconfirmed.get(port) ?? this.#negotiating(port)
     if (stream !== undefined && stream.upgrading === undefined) {
       stream.machine.handleData(bytes)
       stream.wake()
@@ -85,13 +87,14 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> {
 
   /** The peer ended its side. */
   remoteEnded (port: StreamPort<Stream>): void {
-    const stream = this.#negotiating(port)
+    const stream = this.outbound.unconfirmed.get(port) ?? this.#negotiating(port)
     stream?.machine.handleFin()
     stream?.wake()
   }
 
   /** The stream is gone: reset, lost, or closed on both sides. */
   ended (port: StreamPort<Stream>, error: Error | undefined): void {
+    this.outbound.unconfirmed.remove(port)
     if (this.counted.remove(port)) {
       return
     }
@@ -116,6 +119,7 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> {
     const fault = HandlerFault.of(reason, 'onConnectionEvent')
     this.#outlet.handlerError(fault)
     if (this.counted.remove(port)) {
+      this.outbound.unconfirmed.remove(port)
       this.#outlet.tellMuxer(() => { port.reset(asError(fault.cause)) })
     }
   }
@@ -125,6 +129,7 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> {
     this.outbound.expire(now)
     this.inbound.expire(now)
     for (const port of this.counted.expire(now)) {
+      this.outbound.unconfirmed.remove(port)
       const error = new ConnectionClosedError('The peer did not end the stream in time after it was closed')
       this.#outlet.tellMuxer(() => { port.reset(error) })
     }
@@ -147,6 +152,7 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> {
   /** The connection has ended, and all streams with it. */
   forget (): void {
     this.counted.clear()
+    this.outbound.unconfirmed.clear()
   }
 
   #negotiating (port: StreamPort<Stream>): ReturnType<typeof this.inbound.get> | ReturnType<typeof this.outbound.get> {

@@ -66,7 +66,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     const outlet = new Outlet<Stream, ToBehaviour>(id, peer, now)
     const root = new RootHandler<FromBehaviour, ToBehaviour>(handler, outlet, turn)
     const sets = new ProtocolSets({ outlet, root, config, host: hostProtocols?.list, interest, waker: turn })
-    const streams = new ConnectionStreams({ outlet, root, config, muxer, local: sets.local, hostProtocols, waker: turn })
+    const streams = new ConnectionStreams({ outlet, root, config, muxer, local: sets.local, remote: sets.remote, hostProtocols, waker: turn })
     const inbox = new Inbox<FromBehaviour>(config.maxQueuedBehaviourEvents)
     this.id = id
     this.peer = peer
@@ -327,7 +327,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
         }
         return output
       }
-      const isMoved = this.#lifecycle.isOpen ? this.#pass() : this.#lifecycle.advance()
+      const isMoved = this.#lifecycle.isOpen ? this.#pass() : this.#closingPass()
       if (!isMoved) {
         return PENDING
       }
@@ -347,6 +347,11 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
       || this.#streams.outbound.openNext() // 8
       || this.#streams.inbound.acceptNext() // 9
       || this.#lifecycle.checkActivity(this.#root.isKeepAlive || this.#isPeerKept) // 10
+  }
+
+  /** Streams in use go on until the muxer closes, so the answers that some of them wait for still count. */
+  #closingPass (): boolean {
+    return this.#streams.outbound.unconfirmed.advance() || this.#lifecycle.advance()
   }
 
   #serveInbox (): boolean {

@@ -4,6 +4,7 @@ import { PENDING } from '../core/poll.ts'
 import { HandlerFault } from '../handler/handler-fault.ts'
 import { withRoute } from '../handler/route.ts'
 import { ListenerNegotiation } from '../negotiation/listener-negotiation.ts'
+import { negotiationLimits } from './connection-config.ts'
 import { NegotiatingStreams } from './negotiating-streams.ts'
 import { asError } from './outlet.ts'
 import { abortOf, errorOf, timeoutOf, upgradeError } from './stream-failure.ts'
@@ -55,7 +56,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   constructor ({ desk, config, local, hostProtocols, owner }: InboundStreamsParts<Stream, FromBehaviour, ToBehaviour>) {
     this.#desk = desk
     this.#config = config
-    this.#limits = { maxFrameLength: config.maxFrameLength, maxRounds: config.maxNegotiationRounds }
+    this.#limits = negotiationLimits(config)
     this.#local = local
     this.#fallback = hostProtocols === undefined
       ? undefined

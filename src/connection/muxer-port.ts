@@ -14,6 +14,14 @@ export interface StreamPort<Stream> {
    * to this stream again.
    */
   write (bytes: Uint8Array): void
+  /** Puts bytes back that were one turn's share too many: they come again, before everything else, in another turn (S2.34). */
+  readLater (bytes: Uint8Array): void
+  /**
+   * The stream is its user's before the peer agreed (V1Lazy): it bears the name, and nobody may read it yet. Bytes, end and
+   * reset are told as before, until `accept` or `reset`. `opening` goes out with the first bytes of the user, before the end
+   * of this side, and at the latest when the turn is over (S2.28); never after `reset`, whose error every use then gives.
+   */
+  assume (protocol: string, opening: Uint8Array): void
   /** The negotiation ended well: its bytes are no longer asked for, and the stream bears the name. */
   accept (protocol: string): void
   /** Bytes that came with the last frame of the negotiation: they go in front of everything else the reader gets. */

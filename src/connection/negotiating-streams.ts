@@ -14,6 +14,7 @@ export interface NegotiationMachine<Match> {
   handleFin (): void
   handleReset (): void
   handleWriteFailed (): void
+  takeKept (): Uint8Array | undefined
   takeOutput (): Uint8Array | undefined
   pollOutcome (): Poll<NegotiationOutcome<Match>>
 }

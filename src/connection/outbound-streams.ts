@@ -2,28 +2,34 @@ import { BoundedQueue } from '../core/bounded-queue.ts'
 import { addDuration, earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { hopOf, withRoute } from '../handler/route.ts'
-import { isCountedProtocol } from './counted-streams.ts'
 import { DialerNegotiation } from '../negotiation/dialer-negotiation.ts'
+import { negotiationLimits } from './connection-config.ts'
+import { isCountedProtocol } from './counted-streams.ts'
 import { NegotiatingStreams } from './negotiating-streams.ts'
 import { asError } from './outlet.ts'
 import { RequestedStreams } from './requested-streams.ts'
 import { abortOf, errorOf, kindOf, timeoutOf, upgradeError } from './stream-failure.ts'
+import { UnconfirmedStreams } from './unconfirmed-streams.ts'
 import type { Instant } from '../core/instant.ts'
 import type { AbortError, StreamFailure, StreamPhase, StreamUpgradeErrorKind, TimeoutError } from '../errors.ts'
 import type { CancelOutboundRequest, OutboundStreamRequest } from '../handler/connection-handler.ts'
 import type { StreamUpgrade } from '../handler/stream-upgrade.ts'
 import type { NegotiationLimits } from '../negotiation/outcome.ts'
+import type { RemoteProtocols } from '../protocols/remote-protocols.ts'
 import type { ConnectionConfig } from './connection-config.ts'
 import type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
 import type { NegotiatingStream, NegotiatingStreamsOwner, Upgrading } from './negotiating-streams.ts'
 import type { HandlerRequester, OutboundRequest, Requester } from './requested-streams.ts'
 import type { StreamDesk } from './stream-desk.ts'
+import type { StreamError } from './stream-failure.ts'
 
 /** A stream that the host wants for one of its own services. */
 export interface HostStreamRequest {
   readonly protocols: readonly string[]
   /** Milliseconds until it fails. Default: the option `outboundTimeoutMs`. */
   readonly timeoutMs?: number | undefined
+  /** As in an `outbound-stream-request`. */
+  readonly lazy?: boolean | undefined
   /** Passed on to the muxer. */
   readonly options?: unknown
   /** Comes back with the outcome, and names the request for `cancelHostStream`. */
@@ -35,10 +41,14 @@ export interface OutboundStreamsParts<Stream, FromBehaviour, ToBehaviour> {
   readonly desk: StreamDesk<Stream, FromBehaviour, ToBehaviour>
   readonly config: ConnectionConfig
   readonly muxer: MuxerPort
+  readonly remote: RemoteProtocols
   readonly owner: NegotiatingStreamsOwner
 }
 
 type Outbound<Stream> = NegotiatingStream<Stream, DialerNegotiation, OutboundRequest<Stream>>
+
+/** What a request asks for. */
+type Wish = Pick<HostStreamRequest, 'protocols' | 'timeoutMs' | 'lazy'>
 
 /**
  * Requests for streams, from asking to the one outcome of each (S5.4 to S5.7): they wait in a bounded queue, are opened at
@@ -50,19 +60,24 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   readonly #limits: NegotiationLimits
   readonly #muxer: MuxerPort
   readonly #requested: RequestedStreams<Stream>
+  readonly #remote: RemoteProtocols
   readonly #negotiating: NegotiatingStreams<Stream, DialerNegotiation, OutboundRequest<Stream>>
+  /** Streams that are in use already, while the peer has yet to agree. */
+  readonly unconfirmed: UnconfirmedStreams<Stream>
   /** Outcomes that came with an input: handlers are told inside a poll only. */
   readonly #failed: BoundedQueue<{ readonly request: OutboundRequest<Stream>, readonly cause: unknown }> = new BoundedQueue(Infinity)
   readonly #owner: NegotiatingStreamsOwner
   #isClosing = false
 
-  constructor ({ desk, config, muxer, owner }: OutboundStreamsParts<Stream, FromBehaviour, ToBehaviour>) {
+  constructor ({ desk, config, muxer, remote, owner }: OutboundStreamsParts<Stream, FromBehaviour, ToBehaviour>) {
     this.#desk = desk
     this.#config = config
-    this.#limits = { maxFrameLength: config.maxFrameLength, maxRounds: config.maxNegotiationRounds }
+    this.#limits = negotiationLimits(config)
     this.#muxer = muxer
+    this.#remote = remote
     this.#requested = new RequestedStreams(config.maxQueuedOutboundRequests)
     this.#negotiating = new NegotiatingStreams(owner)
+    this.unconfirmed = new UnconfirmedStreams(owner, desk, (port, error) => { this.#refusedLater(port, error) })
     this.#owner = owner
   }
 
@@ -78,13 +93,14 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   /** A handler asks. */
   request (request: OutboundStreamRequest<unknown, unknown>): void {
-    const { protocols, timeoutMs, info, token, upgrade } = request
-    this.#ask({ type: 'handler', info, token, upgrade, hop: hopOf(request) }, protocols, timeoutMs)
+    const { info, token, upgrade } = request
+    this.#ask({ type: 'handler', info, token, upgrade, hop: hopOf(request) }, request)
   }
 
   /** The host asks. */
-  requestForHost ({ protocols, timeoutMs, options, token }: HostStreamRequest): void {
-    this.#ask({ type: 'host', token, options }, protocols, timeoutMs)
+  requestForHost (request: HostStreamRequest): void {
+    const { options, token } = request
+    this.#ask({ type: 'host', token, options }, request)
   }
 
   /** A handler no longer wants the streams that it asked for with this token. */
@@ -127,7 +143,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     if (spare !== undefined) {
       this.#cancelOpening(spare)
     }
-    const stream = this.#negotiating.add(port, request.machine, request)
+    const stream = this.#negotiating.add(port, this.#machineFor(request), request)
     outlet.tellMuxer(() => { port.start() })
     stream.wake()
   }
@@ -142,6 +158,9 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   /** Step 5: moves one stream on, or tells one outcome. */
   advance (): boolean {
+    if (this.unconfirmed.advance()) {
+      return true
+    }
     const failed = this.#failed.shift()
     if (failed !== undefined) {
       const { request, cause } = failed
@@ -174,6 +193,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     for (const stream of this.#negotiating.expired(now)) {
       this.#failStream(stream, 'timeout', timeoutOf(this.#failureOf(stream)))
     }
+    this.unconfirmed.expire(now)
   }
 
   /** Ends every request, and from now on every new one at once: the connection closes. */
@@ -190,7 +210,8 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   /** The earliest deadline of all requests here. */
   nextDeadline (): Instant {
-    return earliest(this.#requested.nextDeadline(), this.#negotiating.nextDeadline())
+    const next = earliest(this.#requested.nextDeadline(), this.#negotiating.nextDeadline())
+    return earliest(next, this.unconfirmed.nextDeadline())
   }
 
   /** Ends the requests that `isMeant` tells and that have no outcome yet; requests without a token cannot be told apart. */
@@ -206,7 +227,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     }
   }
 
-  #ask (requester: Requester<Stream>, protocols: readonly string[], timeoutMs: number = this.#config.outboundTimeoutMs): void {
+  #ask (requester: Requester<Stream>, { protocols, timeoutMs = this.#config.outboundTimeoutMs, lazy = false }: Wish): void {
     const { now } = this.#desk.outlet
     const failure = this.#desk.outlet.failure('queue', [], 'outbound', now)
     if (this.#isClosing) {
@@ -216,7 +237,9 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     let request: OutboundRequest<Stream>
     try {
       checkTimeout(timeoutMs)
-      request = { requester, machine: new DialerNegotiation(protocols, this.#limits), startedAt: now, deadline: addDuration(now, timeoutMs) }
+      const machine = new DialerNegotiation(protocols, this.#limits)
+      const lazyName = lazy && protocols.length === 1 ? protocols[0] : undefined
+      request = { requester, machine, lazyName, startedAt: now, deadline: addDuration(now, timeoutMs) }
     } catch (thrown) {
       this.#tell(requester, 'invalid-request', failure, thrown)
       return
@@ -233,7 +256,22 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#owner.deadlineAdded(request.deadline)
   }
 
+  /** How the stream of a request is negotiated is decided when it is there: by what the peer has announced then (S2.24). */
+  #machineFor ({ machine, lazyName }: OutboundRequest<Stream>): DialerNegotiation {
+    if (lazyName === undefined || !this.#remote.has(lazyName)) {
+      return machine
+    }
+    // Its two frames are no work to be shared out, and bytes cannot be put back into a stream that is in use.
+    return new DialerNegotiation([lazyName], { ...this.#limits, maxFramesPerTurn: Infinity }, { lazy: true })
+  }
+
   #negotiate (stream: Outbound<Stream>): void {
+    const { assumed } = stream.machine
+    if (assumed !== undefined && !stream.hasEnded) {
+      this.unconfirmed.add(stream, assumed)
+      this.#agreed(stream, assumed, undefined)
+      return
+    }
     const outcome = this.#desk.negotiate(stream)
     if (outcome === PENDING) {
       return
@@ -243,9 +281,12 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
       this.#failStream(stream, kindOf(error), error)
       return
     }
-    const { protocol, rest } = outcome
+    this.#desk.accept(stream, outcome.protocol)
+    this.#agreed(stream, outcome.protocol, outcome.rest)
+  }
+
+  #agreed (stream: Outbound<Stream>, protocol: string, rest: Uint8Array | undefined): void {
     const { requester } = stream.ticket
-    this.#desk.accept(stream, protocol)
     if (requester.type === 'host') {
       this.#negotiating.remove(stream)
       this.#desk.giveToHost(stream, protocol, rest)
@@ -289,14 +330,30 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     stream: Outbound<Stream>, requester: HandlerRequester<Stream>, protocol: string, output: unknown, rest: Uint8Array | undefined
   ): void {
     this.#negotiating.remove(stream)
-    const event = { type: 'fully-negotiated-outbound', stream: stream.port.stream, protocol, info: requester.info, output } as const
+    const lazy = stream.machine.assumed !== undefined
+    const event = { type: 'fully-negotiated-outbound', stream: stream.port.stream, protocol, info: requester.info, output, lazy } as const
     this.#desk.handOver(stream, withRoute(event, requester.hop), rest)
+    if (!this.#desk.counted.has(stream.port)) {
+      this.unconfirmed.remove(stream.port)
+    }
+  }
+
+  /** The peer did not agree after all, to a stream that is in use: its request has failed only if it is not done yet. */
+  #refusedLater (port: StreamPort<Stream>, error: StreamError): void {
+    const stream = this.#negotiating.get(port)
+    if (stream !== undefined) {
+      this.#failStream(stream, kindOf(error), error)
+      return
+    }
+    this.#desk.counted.remove(port)
+    this.#desk.outlet.tellMuxer(() => { port.reset(error) })
   }
 
   /** All that the request held is free before its outcome is told (S5.6). */
   #failStream (stream: Outbound<Stream>, kind: StreamUpgradeErrorKind, cause: unknown): void {
     const failure = this.#failureOf(stream)
     this.#negotiating.remove(stream)
+    this.unconfirmed.remove(stream.port)
     this.#desk.reset(stream, asError(cause))
     this.#tell(stream.ticket.requester, kind, failure, cause)
   }

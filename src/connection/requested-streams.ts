@@ -29,6 +29,8 @@ export type Requester<Stream> = HandlerRequester<Stream> | HostRequester
 export interface OutboundRequest<Stream> {
   readonly requester: Requester<Stream>
   readonly machine: DialerNegotiation
+  /** The one name that may be used before the peer agreed, if it has announced it by then (S2.24). */
+  readonly lazyName: string | undefined
   readonly startedAt: Instant
   readonly deadline: Instant
 }

@@ -1,5 +1,6 @@
 import { NEVER, checkInstant } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
+import { checkOutput } from '../handler/check-output.ts'
 import { HandlerFault } from '../handler/handler-fault.ts'
 import { ListLink } from '../handler/list-link.ts'
 import { REFUSED, RELEASE, pollLast } from '../handler/route.ts'
@@ -195,7 +196,7 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
       return PENDING
     }
     try {
-      return this.#handler.poll?.(this) as Poll<HandlerOutput<ToBehaviour, unknown, unknown>> | undefined ?? PENDING
+      return this.#handler.poll === undefined ? PENDING : checkOutput(this.#handler.poll(this)) as Poll<HandlerOutput<ToBehaviour, unknown, unknown>>
     } catch (thrown) {
       this.failed('poll', thrown)
       return PENDING

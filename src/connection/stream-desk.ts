@@ -25,7 +25,7 @@ export class StreamDesk<Stream, FromBehaviour, ToBehaviour> {
     this.counted = counted
   }
 
-  /** Sends what the machine has to say, then asks how it stands. */
+  /** Sends what the machine has to say, leaves what it may not read yet to another turn, then asks how it stands. */
   negotiate<Match> (stream: NegotiatingStream<Stream, NegotiationMachine<Match>, Ticket>): Step<Match> {
     const { machine, port } = stream
     const bytes = machine.takeOutput()
@@ -36,6 +36,10 @@ export class StreamDesk<Stream, FromBehaviour, ToBehaviour> {
         stream.cause = thrown
         machine.handleWriteFailed()
       }
+    }
+    const kept = machine.takeKept()
+    if (kept !== undefined) {
+      this.outlet.tellMuxer(() => { port.readLater(kept) })
     }
     return machine.pollOutcome()
   }

@@ -2,6 +2,9 @@
  * Options with defaults and limits, parsed once into a complete, frozen config (S9.2). The caller's object is only read.
  */
 
+import { unknownName } from './known-names.ts'
+import { show } from './printable.ts'
+
 /** What one option may be. */
 export type OptionSpec =
   | { readonly kind: 'count', readonly initial: number, readonly min: number, readonly max: number, readonly mayBeInfinite: boolean }
@@ -32,18 +35,41 @@ export function flag (initial: boolean): OptionSpec {
  * @param table - the options that exist
  * @param init - what the caller gave; an absent or undefined option takes its default
  * @param action - what the caller was doing, for the message: `Cannot make a connection`
- * @throws TypeError for an unknown option or a value of the wrong type
+ * @param others - options that the caller reads by itself: not in the result, but known
+ * @throws TypeError for an unknown option or a value of the wrong type, or when `init` is no object
  * @throws RangeError for a number outside its range
  */
-export function parseOptions<Config extends object> (table: OptionTable<Config>, init: object, action: string): Config {
+export function parseOptions<Config extends object> (
+  table: OptionTable<Config>, init: object, action: string, others: readonly string[] = []
+): Config {
+  checkNames(init, [...others, ...Object.keys(table)], action)
   const given = new Map(Object.entries(init))
-  for (const name of given.keys()) {
-    if (!Object.hasOwn(table, name)) {
-      throw new TypeError(`${action}: there is no option "${name}"; known are ${Object.keys(table).join(', ')}`)
-    }
-  }
   const specs = Object.entries<OptionSpec>(table)
   return Object.freeze(Object.fromEntries(specs.map(([name, spec]) => [name, parseOption(name, spec, given.get(name), action)]))) as Config
+}
+
+/**
+ * Refuses what is no object of options, and options that do not exist.
+ *
+ * @throws TypeError with the nearest option, and all there are
+ */
+export function checkNames (init: unknown, known: readonly string[], action: string): asserts init is object {
+  if (typeof init !== 'object' || init === null || Array.isArray(init)) {
+    throw new TypeError(`${action}: options must be an object, received ${kindOf(init)}`)
+  }
+  for (const name of Object.keys(init)) {
+    if (!known.includes(name)) {
+      throw new TypeError(`${action}: ${unknownName('option', show(name), known)}`)
+    }
+  }
+}
+
+/** The kind of a value, for messages. */
+export function kindOf (value: unknown): string {
+  if (value === null) {
+    return 'null'
+  }
+  return Array.isArray(value) ? 'an array' : typeof value
 }
 
 function parseOption (name: string, spec: OptionSpec, value: unknown, action: string): number | boolean {

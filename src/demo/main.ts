@@ -26,9 +26,18 @@ async function run (command: Command, printer: Printer): Promise<void> {
   }
 }
 
+/** What went wrong, in one line: of an address that cannot be listened on, the host tells the whole stack. */
+function reasonOf (error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return /Error: (listen .*)$/m.exec(message)?.[1] ?? message
+}
+
+// Whoever read the lines went away, as in `npm start | head`: nobody is left to be told.
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => { process.exit(code === 'EPIPE' ? 0 : 1) })
+
 try {
   await run(parseCommand(process.argv.slice(2)), new Printer(process.stdout, process.env))
 } catch (error) {
   process.exitCode = error instanceof UsageError ? USAGE_EXIT_CODE : 1
-  process.stderr.write(`npm start: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.stderr.write(`npm start: ${reasonOf(error)}\n`)
 }

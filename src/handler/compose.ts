@@ -13,6 +13,7 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { NEVER, earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
+import { checkOutput } from './check-output.ts'
 import { HandlerFault } from './handler-fault.ts'
 import { Owners } from './owners.ts'
 import { Part, PartHop } from './part.ts'
@@ -261,7 +262,7 @@ class Composition implements RoutedHandler, PartOwner {
     this.#polled = part
     this.#markStale(part)
     try {
-      return part.handler.poll?.(part) ?? PENDING
+      return part.handler.poll === undefined ? PENDING : checkOutput(part.handler.poll(part))
     } catch (thrown) {
       throw this.#faultOf(part, 'poll', thrown, true)
     } finally {

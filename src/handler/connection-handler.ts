@@ -13,6 +13,12 @@ export type OutboundStreamRequest<Info, Output, Stream = unknown> = {
   protocols: readonly string[]
   /** Milliseconds from now until the request fails with kind `timeout`, waiting, negotiation and upgrade included. Default: the option `outboundTimeoutMs`. */
   timeoutMs?: number | undefined
+  /**
+   * Whether the stream may be written to before the peer agreed, which saves a round trip (S2.23). It takes effect for one
+   * name that the peer has announced on this connection. A refusal then comes as an error of the stream: a peer that no longer
+   * has the protocol may take what was written for proposals. Default: false.
+   */
+  lazy?: boolean | undefined
   /** Turns the negotiated stream into the `output` of the event. */
   upgrade?: ((stream: Stream, protocol: string) => StreamUpgrade<Output>) | undefined
   /** Names the request for a later `cancel-outbound-request`. */
@@ -62,6 +68,8 @@ export interface FullyNegotiatedOutbound<Info, Output, Stream = unknown> {
   readonly protocol: string
   readonly info: Info
   readonly output: Output
+  /** Whether the peer has not agreed yet: if it does not, reading and writing fail with the error of the negotiation. */
+  readonly lazy: boolean
 }
 
 /** A request of this handler failed; the connection goes on. */

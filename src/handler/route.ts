@@ -5,6 +5,7 @@
  */
 
 import { PENDING } from '../core/poll.ts'
+import { checkOutput } from './check-output.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { AnyHandler, ConnectionEvent, HandlerOutput } from './connection-handler.ts'
 import type { StreamUpgrade } from './stream-upgrade.ts'
@@ -83,6 +84,6 @@ export function pollLast (handler: RoutedHandler, cx: PollContext): Poll<Handler
     const event: unknown = handler.pollClose(cx)
     return event === PENDING || event === undefined ? event : { type: 'notify-behaviour', event }
   }
-  const output = handler.poll?.(cx) ?? PENDING
+  const output = handler.poll === undefined ? PENDING : checkOutput(handler.poll(cx))
   return output === PENDING ? undefined : output
 }

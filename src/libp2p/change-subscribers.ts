@@ -1,4 +1,5 @@
 import { FilteredHub } from '../subscriptions/filtered-hub.ts'
+import { containResult } from './contained-result.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { ConnectionId } from '../core/ids.ts'
 import type { Subscription } from '../subscriptions/subscription.ts'
@@ -23,20 +24,22 @@ export interface ProtocolFilter {
   connection?: ConnectionId | undefined
 }
 
-/** Called with each change that passes the filter; what it throws is caught and reported. */
-export type ChangeCallback = (change: PeerProtocolsChange) => void
+/** Called with each change that passes the filter; what it throws, or rejects with, is caught and reported. */
+export type ChangeCallback = (change: PeerProtocolsChange) => PromiseLike<void> | void
 
 /**
  * Who wants to hear of protocol changes, found by what they filter for: a change costs what it concerns, and those whom it
  * does not concern cost nothing (S8.8).
  */
 export class ChangeSubscribers {
+  readonly #onError: (cause: unknown) => void
   readonly #hub: FilteredHub<PeerProtocolsChange, 'side' | 'connection' | 'peer' | 'protocol'>
 
   /**
-   * @param onError - told what a callback threw. Must not throw
+   * @param onError - told what a callback threw, or rejected with. Must not throw
    */
   constructor (onError: (cause: unknown) => void) {
+    this.#onError = onError
     this.#hub = new FilteredHub(['side', 'connection', 'peer', 'protocol'], onError)
   }
 
@@ -50,7 +53,7 @@ export class ChangeSubscribers {
     const protocols = protocol === undefined ? undefined : new Set(typeof protocol === 'string' ? [protocol] : protocol)
     return this.#hub.subscribe(
       { side, connection, peer: peer?.toString(), protocol: protocols === undefined ? undefined : [...protocols] },
-      protocols === undefined ? callback : change => { callback(cutTo(protocols, change)) }
+      change => { containResult(callback(protocols === undefined ? change : cutTo(protocols, change)), this.#onError) }
     )
   }
 

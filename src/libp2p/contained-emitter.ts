@@ -1,4 +1,5 @@
 import { TypedEventEmitter } from '@libp2p/interface'
+import { containResult } from './contained-result.ts'
 import type { EventHandler } from '@libp2p/interface'
 
 /**
@@ -56,16 +57,9 @@ class Contained<Dispatched extends Event> implements ContainedListener {
   handleEvent (event: Dispatched): void {
     const onError = (cause: unknown): void => { this.#onError(event.type, cause) }
     try {
-      const result = typeof this.#listener === 'function' ? this.#listener(event) : this.#listener.handleEvent(event)
-      if (isThenable(result)) {
-        result.then(undefined, onError)
-      }
+      containResult(typeof this.#listener === 'function' ? this.#listener(event) : this.#listener.handleEvent(event), onError)
     } catch (cause) {
       onError(cause)
     }
   }
-}
-
-function isThenable (value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }

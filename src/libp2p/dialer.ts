@@ -3,6 +3,7 @@
  * `dial-failure`; who asks for a peer that is being dialed shares the outcome of that dial, as the host makes one of them.
  */
 
+import { checkCallOptions } from '../behaviours/call-options.ts'
 import { DialFailureError } from '../behaviour/dial-failure-error.ts'
 import { distinct, parseTarget, withPeer } from './addresses.ts'
 import { nextConnectionId } from './connection-ids.ts'
@@ -65,7 +66,9 @@ export class Dialer {
    *
    * @throws TypeError for a target that is none, RangeError for a wrong `timeoutMs`
    */
-  async dial (target: DialTarget, { condition = 'disconnected-and-not-dialing', signal, timeoutMs = DIAL_TIMEOUT_MS }: DialOptions = {}): Promise<ConnectionDriver> {
+  async dial (target: DialTarget, options: DialOptions = {}): Promise<ConnectionDriver> {
+    checkCallOptions(options, 'Cannot dial', ['condition'])
+    const { condition = 'disconnected-and-not-dialing', signal, timeoutMs = DIAL_TIMEOUT_MS } = options
     const parsed = parseTarget(target)
     const wait = new Wait<ConnectionDriver>({ scheduler: this.#components.terms.scheduler, action: 'Cannot wait for the dial' }, { signal, timeoutMs })
     const refusal = this.#refusalOf(parsed.peer, condition)

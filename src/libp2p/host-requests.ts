@@ -27,14 +27,16 @@ export class HostRequests {
 
   /**
    * Resolves with a stream that speaks `protocol`. Rejects with the host's own errors, or with the reason of the caller's
-   * signal, as the host does. With a signal the caller sets the time, without one it is the option `outboundTimeoutMs`.
+   * signal, as the host does. With a signal the caller sets the time, without one it is the option `outboundTimeoutMs`; so it
+   * is for a lazy stream, as the signal ends when the caller has the stream, and the peer may still have to agree.
    */
-  async open (protocol: string, options: CreateStreamOptions): Promise<Stream> {
+  async open (protocol: string, { lazy, ...options }: CreateStreamOptions): Promise<Stream> {
     const { signal } = options
     signal?.throwIfAborted()
     const wait = new Wait<Stream>({ scheduler: this.#components.scheduler, action: `Cannot open a stream for "${protocol}"` }, { signal })
     this.#waiting.set(wait, wait)
-    this.#components.request({ protocols: [protocol], timeoutMs: signal === undefined ? undefined : Infinity, options, token: wait })
+    const timeoutMs = signal === undefined || lazy === true ? undefined : Infinity
+    this.#components.request({ protocols: [protocol], timeoutMs, lazy, options, token: wait })
     try {
       return await wait.promise
     } catch (error) {

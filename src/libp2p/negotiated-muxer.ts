@@ -3,6 +3,24 @@ import type {
   AbortOptions, Connection, CreateStreamOptions, EventHandler, MessageStream, Stream, StreamMuxer, StreamMuxerEvents, StreamMuxerFactory
 } from '@libp2p/interface'
 
+declare module '@libp2p/interface' {
+  /** What a wrapped muxer understands besides. */
+  interface NewStreamOptions {
+    /**
+     * Whether the stream may be written to before the peer agreed, which saves a round trip. It takes effect for one name that
+     * the peer has announced, on a muxer that was wrapped; a refusal then comes as an error of the stream.
+     *
+     * @default false
+     */
+    lazy?: boolean | undefined
+  }
+
+  interface CreateStreamOptions {
+    /** As in `NewStreamOptions`, which the host passes on. */
+    lazy?: boolean | undefined
+  }
+}
+
 /** Who takes over the streams of a wrapped muxer once its connection is known. */
 export interface MuxerOwner {
   /** Whether streams may be opened: false as soon as the connection begins to close, which the inner muxer hears of later. */

@@ -1,5 +1,9 @@
+import { checkPeer } from '../behaviours/call-options.ts'
+import { unknownName } from '../core/known-names.ts'
+import { kindOf } from '../core/options.ts'
 import { show } from '../core/printable.ts'
 import { InvalidStateError } from '../errors.ts'
+import { streamProtocol } from '../protocols/stream-protocol.ts'
 import { ChangeSubscribers } from './change-subscribers.ts'
 import { Wait } from './wait.ts'
 import type { PeerId } from '@libp2p/interface'
@@ -20,13 +24,13 @@ export interface SwarmProtocols {
   /**
    * Calls `callback` with each change of the protocol sets of connections that passes `filter`, synchronously.
    *
-   * @throws TypeError for a filter of the wrong shape, or a callback that is no function
+   * @throws TypeError for a filter of the wrong shape, a protocol that is none, or a callback that is no function
    */
   subscribe (filter: ProtocolFilter, callback: ChangeCallback): Subscription
   /**
    * Resolves with the first connection on which `peer` speaks `protocol`, now or later. It does not dial, and it outlives
    * reconnects. Rejects with `AbortError`, `TimeoutError`, or `InvalidStateError` when the node stops, and with `TypeError` for
-   * a protocol that is no string.
+   * a peer or a protocol that is none.
    */
   whenSupports (peer: PeerId, protocol: string, options?: CallOptions): Promise<ProtocolSupport>
   /** Whether `peer` speaks `protocol`; undefined when no open connection of it has a full report. */
@@ -95,9 +99,8 @@ export class ProtocolChanges implements SwarmProtocols {
 
   /** See {@link SwarmProtocols}. */
   async whenSupports (peer: PeerId, protocol: string, options?: CallOptions): Promise<ProtocolSupport> {
-    if (typeof protocol !== 'string') {
-      throw new TypeError(`Cannot wait until a peer supports a protocol: it must be a string, received ${typeof protocol}`)
-    }
+    checkPeer(peer, 'Cannot wait until a peer supports a protocol')
+    streamProtocol(protocol)
     const action = `Cannot wait until ${peer.toString()} supports "${show(protocol)}"`
     const { scheduler } = this.#components
     const wait: Wait<ProtocolSupport> = new Wait({ scheduler, action }, options)
@@ -163,16 +166,26 @@ export class ProtocolChanges implements SwarmProtocols {
   }
 }
 
-const SIDES: ReadonlySet<string> = new Set(['local', 'remote'])
-const FILTER_KEYS: ReadonlySet<string> = new Set(['side', 'protocol', 'peer', 'connection'])
+const SIDES: ReadonlySet<unknown> = new Set(['local', 'remote'])
+const FILTER_KEYS: readonly string[] = ['side', 'protocol', 'peer', 'connection']
 
-function checkFilter (filter: ProtocolFilter): void {
+function checkFilter (filter: ProtocolFilter | null): void {
+  if (typeof filter !== 'object' || filter === null) {
+    throw new TypeError(`Cannot subscribe: the filter must be an object, received ${kindOf(filter)}`)
+  }
   for (const key of Object.keys(filter)) {
-    if (!FILTER_KEYS.has(key)) {
-      throw new TypeError(`Cannot subscribe: there is no filter "${show(key)}"; known are ${[...FILTER_KEYS].join(', ')}`)
+    if (!FILTER_KEYS.includes(key)) {
+      throw new TypeError(`Cannot subscribe: ${unknownName('filter', show(key), FILTER_KEYS)}`)
     }
   }
-  if (filter.side !== undefined && !SIDES.has(filter.side)) {
-    throw new TypeError(`Cannot subscribe: side must be "local" or "remote", received "${show(filter.side)}"`)
+  const side: unknown = filter.side
+  if (side !== undefined && !SIDES.has(side)) {
+    throw new TypeError(`Cannot subscribe: side must be "local" or "remote", received ${typeof side === 'string' ? `"${show(side)}"` : kindOf(side)}`)
+  }
+  if (filter.peer !== undefined) {
+    checkPeer(filter.peer, 'Cannot subscribe')
+  }
+  for (const name of typeof filter.protocol === 'string' ? [filter.protocol] : filter.protocol ?? []) {
+    streamProtocol(name)
   }
 }

@@ -3,6 +3,7 @@ import { attachBehaviour } from '../behaviour/attach.ts'
 import { commandsOf } from '../behaviour/commands.ts'
 import { composeBehaviours } from '../behaviour/compose.ts'
 import { refuseSharedProtocols } from '../behaviour/distinct-protocols.ts'
+import { checkPeer } from '../behaviours/call-options.ts'
 import { ContainedEmitter } from './contained-emitter.ts'
 import { HostLink } from './host-link.ts'
 import { ProtocolChanges } from './protocol-changes.ts'
@@ -71,7 +72,7 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
     super()
     this.#log = node.logger.forComponent('libp2p:behaviours')
     this.#scheduler = hostScheduler(config)
-    this.#streams = new SwarmEventStreams(config.eventBufferSize)
+    this.#streams = new SwarmEventStreams(config.eventBufferSize, Object.keys(behaviours))
     const root = composeBehaviours(behaviours)
     attachBehaviour(root, node)
     if (config.onDuplicate === 'error') {
@@ -112,6 +113,7 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
   }
 
   async disconnect (peer: PeerId, options?: CallOptions): Promise<void> {
+    checkPeer(peer, 'Cannot disconnect')
     const own = this.connections.filter((connection) => connection.peer.equals(peer))
     await Promise.all(own.map(async (connection) => { await connection.close(options) }))
   }

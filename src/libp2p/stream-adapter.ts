@@ -1,10 +1,11 @@
 import { StreamMessageEvent, StreamResetError } from '@libp2p/interface'
+import { Uint8ArrayList } from 'uint8arraylist'
+import { LazyUse } from './lazy-use.ts'
 import { PAUSE_ABOVE_BYTES, chunksOf } from './stream-reader.ts'
 import type { AbortOptions, Stream, StreamCloseEvent } from '@libp2p/interface'
-import type { Uint8ArrayList } from 'uint8arraylist'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { StreamPort } from '../connection/muxer-port.ts'
-import type { RemoteEnd } from './stream-reader.ts'
+import type { StreamEnd } from './stream-reader.ts'
 
 /** Who is told what happens to a stream: the driver of its connection. Only told while not busy. */
 export interface StreamSink {
@@ -12,6 +13,8 @@ export interface StreamSink {
   readonly isBusy: boolean
   /** Runs `task` when the running drain has ended. */
   whenIdle (task: () => void): void
+  /** Runs `task` in the next turn of the event loop. */
+  nextTurn (task: () => void): void
   /** Takes bytes of the negotiation, and drains inside the event that brought them. */
   streamData (port: StreamAdapter, bytes: Uint8Array): void
   /** The remote ended its side, and every byte before that was taken. */
@@ -27,6 +30,9 @@ export interface StreamSink {
   /** The stream no longer holds its connection open. May be called at any time. */
   ignoreForKeepAlive (port: StreamAdapter): void
 }
+
+/** What a negotiation is given at a time: the rest of a flood stays in the stream, where it is not copied for every turn. */
+const MAX_SHARE_BYTES = 16_384
 
 const ADAPTER: unique symbol = Symbol('libp2p-behaviours.stream')
 
@@ -60,19 +66,24 @@ const ADOPTED_METHODS = {
  *
  * While the stream is negotiated its bytes go to the sink; once it is accepted they are its user's, and only its end is
  * watched. The end of the remote is latched from birth on, as a lost connection later looks like an orderly end.
+ *
+ * A stream that was opened lazily (`assumed`) is its user's and negotiated at the same time: this listener came first, so it
+ * takes the bytes of the negotiation before any other sees them (HOST 7).
  */
-export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
+export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   readonly stream: NegotiatedStream
   readonly #sink: StreamSink
   readonly #closeStream: Stream['close']
   readonly #closeReadOfStream: Stream['closeRead']
-  #phase: 'waiting' | 'negotiating' | 'accepted' | 'done' = 'waiting'
+  #phase: 'waiting' | 'negotiating' | 'assumed' | 'accepted' | 'done' = 'waiting'
   #remoteEnded: boolean
   #hasToldEnd = false
   #hasToldClosing = false
   #isOfHost = false
-  /** What the stream closed with, if it was not in order. */
-  #error: Error | undefined
+  #failure: Error | undefined
+  #lazy: LazyUse | undefined
+  /** Bytes are asked for again in the next turn. */
+  #isLater = false
 
   /**
    * @param stream - the host's stream; gets the methods of {@link NegotiatedStream}
@@ -95,19 +106,24 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
     return this.#remoteEnded
   }
 
-  /** Whether it was agreed, and not for the host. */
+  /** What the stream closed with, if it was not in order. */
+  get failure (): Error | undefined {
+    return this.#failure
+  }
+
+  /** Whether it was agreed, or is about to be, and not for the host. */
   get isOfBehaviour (): boolean {
-    return this.#phase === 'accepted' && !this.#isOfHost
+    return this.#isInUse && !this.#isOfHost
   }
 
   /** Listener of the stream. */
   handleEvent (event: StreamMessageEvent | StreamCloseEvent | Event): void {
     if ('data' in event) {
-      this.#onBytes(event.data)
+      this.#onBytes(event)
       return
     }
     if ('error' in event) {
-      this.#error = event.error
+      this.#failure = event.error
     } else {
       this.#remoteEnded = true
     }
@@ -132,17 +148,34 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
     this.stream.send(bytes)
   }
 
+  /** See {@link StreamPort}. To be called inside the event that brought the bytes: once it has ended a stream takes none back. */
+  readLater (bytes: Uint8Array): void {
+    this.#listenLater()
+    this.stream.unshift(bytes)
+  }
+
+  /** See {@link StreamPort}. The turn is the event loop's, so that who awaits the stream may still write first. */
+  assume (protocol: string, opening: Uint8Array): void {
+    this.#phase = 'assumed'
+    this.stream.protocol = protocol
+    const lazy = new LazyUse(this.stream, this, opening)
+    this.#lazy = lazy
+    this.#sink.nextTurn(() => { lazy.flush() })
+  }
+
   /** See {@link StreamPort}. */
   accept (protocol: string): void {
     this.#phase = 'accepted'
     this.stream.removeEventListener('message', this)
     this.stream.protocol = protocol
+    this.#lazy?.confirmed()
   }
 
   /** See {@link StreamPort}. */
   get isRead (): boolean {
     const { readStatus } = this.stream
-    return this.stream.listenerCount('message') > 0 && readStatus !== 'closing' && readStatus !== 'closed'
+    const own = this.#phase === 'assumed' ? 1 : 0
+    return this.stream.listenerCount('message') > own && readStatus !== 'closing' && readStatus !== 'closed'
   }
 
   /** See {@link StreamPort}. */
@@ -165,14 +198,14 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
   /**
    * The stream is one of the host's, negotiated here or by the host itself: only its end is watched.
    *
-   * @param isCorrected - whether the host gets the iterator that ends
+   * @param isCorrected - whether the host gets the iterator that ends; on a lazy stream it does, as no other gives its error
    */
   giveToHost (isCorrected: boolean): void {
     this.#isOfHost = true
     if (this.#phase === 'waiting') {
       this.#phase = 'accepted'
     }
-    if (!isCorrected) {
+    if (!isCorrected && this.#lazy === undefined) {
       Reflect.deleteProperty(this.stream, Symbol.asyncIterator)
     }
   }
@@ -189,12 +222,16 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
 
   /** The host's `close`. */
   close (options?: AbortOptions): Promise<void> {
-    return this.#watchClosing(this.#closeStream.call(this.stream, options))
+    return this.#watchClosing(this.#lazy === undefined
+      ? this.#closeStream.call(this.stream, options)
+      : this.#lazy.close(() => this.#closeStream.call(this.stream, options)))
   }
 
   /** The host's `closeRead`. */
   closeRead (options?: AbortOptions): Promise<void> {
-    return this.#watchClosing(this.#closeReadOfStream.call(this.stream, options))
+    return this.#watchClosing(this.#lazy === undefined
+      ? this.#closeReadOfStream.call(this.stream, options)
+      : this.#lazy.closeRead(() => this.#closeReadOfStream.call(this.stream, options)))
   }
 
   /** See {@link NextTurn}. */
@@ -209,7 +246,7 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
   tellClosing (): void {
     if (this.#sink.isBusy) {
       this.#sink.whenIdle(() => { this.tellClosing() })
-    } else if (this.#phase === 'accepted' && !this.#hasToldClosing && this.stream.writeStatus !== 'writable' && !this.isRead) {
+    } else if (this.#isInUse && !this.#hasToldClosing && this.stream.writeStatus !== 'writable' && !this.isRead) {
       this.#hasToldClosing = true
       this.#sink.streamClosing(this)
     }
@@ -226,27 +263,71 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
     return closed
   }
 
-  #onBytes (data: Uint8Array | Uint8ArrayList): void {
-    if (this.#phase !== 'negotiating') {
+  /** Whether it was handed over. */
+  get #isInUse (): boolean {
+    return this.#phase === 'accepted' || this.#phase === 'assumed'
+  }
+
+  get #isNegotiating (): boolean {
+    return this.#phase === 'negotiating' || this.#phase === 'assumed'
+  }
+
+  #onBytes (event: StreamMessageEvent): void {
+    if (!this.#isNegotiating) {
       return
     }
+    if (this.#phase === 'assumed') {
+      event.stopImmediatePropagation()
+    }
     if (this.#sink.isBusy) {
-      this.#takeLater(data)
+      this.#takeLater(event.data)
     } else {
-      this.#sink.streamData(this, data.subarray())
+      this.#sink.streamData(this, this.#shareOf(event.data))
       this.#settle()
     }
   }
 
+  #shareOf (data: Uint8Array | Uint8ArrayList): Uint8Array {
+    if (this.#phase === 'assumed' || data.byteLength <= MAX_SHARE_BYTES) {
+      return data.subarray()
+    }
+    const list = new Uint8ArrayList(data)
+    this.#listenLater()
+    this.stream.unshift(list.sublist(MAX_SHARE_BYTES))
+    return list.subarray(0, MAX_SHARE_BYTES)
+  }
+
   /** Hands the bytes back to the stream: what is left over by a negotiation can be handed back inside an event only. */
   #takeLater (data: Uint8Array | Uint8ArrayList): void {
-    this.stream.removeEventListener('message', this)
-    this.stream.unshift(data)
-    this.#sink.whenIdle(() => {
-      if (this.#phase === 'negotiating') {
-        this.stream.addEventListener('message', this)
-      }
-    })
+    const { stream } = this
+    if (this.#phase === 'assumed') {
+      // This listener must stay the first one.
+      stream.pause()
+      stream.unshift(data)
+      this.#sink.whenIdle(() => { resume(stream) })
+    } else {
+      stream.removeEventListener('message', this)
+      stream.unshift(data)
+      this.#sink.whenIdle(() => { this.#listen() })
+    }
+  }
+
+  #listenLater (): void {
+    if (!this.#isLater) {
+      this.#isLater = true
+      this.stream.removeEventListener('message', this)
+      this.#sink.nextTurn(() => {
+        this.#isLater = false
+        this.#listen()
+      })
+    }
+  }
+
+  /** Asks for bytes again. */
+  #listen (): void {
+    if (this.#phase === 'negotiating') {
+      this.stream.addEventListener('message', this)
+    }
   }
 
   /** Tells of an end that has come, once every byte before it was taken: the host fires its events ahead of its buffer. */
@@ -255,10 +336,10 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
       this.#sink.whenIdle(() => { this.#settle() })
       return
     }
-    if (this.#phase === 'negotiating' && this.stream.readBufferLength > 0) {
+    if (this.#isNegotiating && this.stream.readBufferLength > 0) {
       return
     }
-    if (this.#phase === 'negotiating' && this.#remoteEnded && !this.#hasToldEnd) {
+    if (this.#isNegotiating && this.#remoteEnded && !this.#hasToldEnd) {
       this.#hasToldEnd = true
       this.#sink.streamEnded(this)
     }
@@ -273,8 +354,16 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, RemoteEnd {
     if (isOrderly) {
       this.#sink.streamClosed(this)
     } else {
-      this.#sink.streamReset(this, this.#error ?? new StreamResetError('The stream was lost with its connection'))
+      this.#failure ??= new StreamResetError('The stream was lost with its connection')
+      this.#sink.streamReset(this, this.#failure)
     }
+  }
+}
+
+/** What it has buffered follows from inside this call. */
+function resume (stream: Stream): void {
+  if (stream.readStatus === 'paused') {
+    stream.resume()
   }
 }
 

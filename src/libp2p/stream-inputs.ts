@@ -43,6 +43,11 @@ export class StreamInputs implements StreamSink {
   }
 
   /** See {@link StreamSink}. */
+  nextTurn (task: () => void): void {
+    this.#scheduler.later(task)
+  }
+
+  /** See {@link StreamSink}. */
   streamData (port: StreamAdapter, bytes: Uint8Array): void {
     this.#turns.begin()
     this.#machine.handleStreamData(port, bytes)

@@ -13,9 +13,12 @@ export const PAUSE_ABOVE_BYTES: number = 262_144
  */
 const PAUSED_BUFFER_BYTES = 16_777_216 + PAUSE_ABOVE_BYTES
 
-/** Whether the remote has ended its side: what tells an orderly end from a lost connection, which look alike afterwards. */
-export interface RemoteEnd {
+/** How a stream ended, latched from its birth on. */
+export interface StreamEnd {
+  /** Whether the remote has ended its side: what tells an orderly end from a lost connection, which look alike afterwards. */
   readonly remoteEnded: boolean
+  /** What the stream closed with, if it was not in order. */
+  readonly failure?: Error | undefined
 }
 
 /**
@@ -27,7 +30,7 @@ export interface RemoteEnd {
  * @param end - latched from the birth of the stream on
  * @param pauseAbove - bytes read ahead above which the stream is paused
  */
-export async function * chunksOf (stream: Stream, end: RemoteEnd, pauseAbove: number = PAUSE_ABOVE_BYTES): AsyncGenerator<Chunk, void, undefined> {
+export async function * chunksOf (stream: Stream, end: StreamEnd, pauseAbove: number = PAUSE_ABOVE_BYTES): AsyncGenerator<Chunk, void, undefined> {
   const reader = new ReadAhead(stream, pauseAbove)
   try {
     for (;;) {
@@ -37,7 +40,7 @@ export async function * chunksOf (stream: Stream, end: RemoteEnd, pauseAbove: nu
       } else if (reader.mayGetMore()) {
         await reader.change()
       } else {
-        throwUnlessEnded(stream, end, reader.failure)
+        throwUnlessEnded(stream, end, reader.failure ?? end.failure)
         return
       }
     }
@@ -128,7 +131,7 @@ class ReadAhead {
   }
 }
 
-function throwUnlessEnded (stream: Stream, end: RemoteEnd, failure: Error | undefined): void {
+function throwUnlessEnded (stream: Stream, end: StreamEnd, failure: Error | undefined): void {
   switch (stream.status) {
     case 'reset':
       throw failure ?? new StreamResetError()

@@ -32,9 +32,8 @@ export interface SwarmConnection {
   /** Since when nothing holds it open, in milliseconds on the scale of `performance.now()`; undefined while it is in use. */
   readonly idleSince: number | undefined
   /**
-   * Closes it gracefully; resolves when it has ended, and never rejects. When `options` end the wait, what is left is cut.
-   *
-   * @throws RangeError when `timeoutMs` is NaN or negative
+   * Closes it gracefully; resolves when it has ended, and rejects only for options that are none
+   * (`TypeError`, `RangeError`), before it does anything. When `options` end the wait, what is left is cut.
    */
   close (options?: CallOptions): Promise<void>
 }
@@ -91,6 +90,8 @@ export interface Swarm<Parts extends Behaviours = NoBehaviours> extends TypedEve
   /**
    * Iterates over the events of behaviours, from the call on. An iterator that falls behind by more than `eventBufferSize`
    * events ends with `OverflowError`.
+   *
+   * @throws TypeError for an unknown option, a key that no behaviour has, or a signal that is none
    */
   events<Key extends keyof Parts & string = keyof Parts & string> (options?: EventsOptions<Key>): EventsIterator<BehaviourEvent<Pick<Parts, Key>>>
   /**

@@ -1,4 +1,9 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+import { checkSignal } from '../behaviours/call-options.ts'
 import { BoundedQueue } from '../core/bounded-queue.ts'
+import { unknownName } from '../core/known-names.ts'
+import { checkNames } from '../core/options.ts'
+import { show } from '../core/printable.ts'
 import { OverflowError } from '../errors.ts'
 import type { KeyedEvent } from '../behaviour/inference.ts'
 
@@ -16,18 +21,28 @@ export type EventsIterator<Event> = AsyncIterableIterator<Event, undefined> & As
 /** The open iterators over the events of behaviours. Each gets every event that its filter lets through (S8.1). */
 export class SwarmEventStreams<Event extends KeyedEvent<string, unknown>> {
   readonly #capacity: number
+  readonly #keys: readonly string[]
   readonly #open = new Set<EventStream<Event>>()
 
   /**
    * @param capacity - events that an iterator buffers before it ends with `OverflowError`
+   * @param keys - of all behaviours
    */
-  constructor (capacity: number) {
+  constructor (capacity: number, keys: readonly string[]) {
     this.#capacity = capacity
+    this.#keys = keys
   }
 
-  /** Begins an iteration: with the next event, not with those before. */
+  /**
+   * Begins an iteration: with the next event, not with those before.
+   *
+   * @throws TypeError for an unknown option, a key that no behaviour has, or a signal that is none
+   */
   open (options: EventsOptions<string>): EventsIterator<Event> {
-    const stream = new EventStream<Event>(this.#capacity, parseFilter(options.behaviour), options.signal, () => { this.#open.delete(stream) })
+    checkNames(options, ['behaviour', 'signal'], ACTION)
+    checkSignal(options.signal, ACTION)
+    const filter = parseFilter(options.behaviour, this.#keys)
+    const stream = new EventStream<Event>(this.#capacity, filter, options.signal, () => { this.#open.delete(stream) })
     if (options.signal?.aborted !== true) {
       this.#open.add(stream)
     }
@@ -49,11 +64,20 @@ export class SwarmEventStreams<Event extends KeyedEvent<string, unknown>> {
   }
 }
 
-function parseFilter (behaviour: string | readonly string[] | undefined): ReadonlySet<string> | undefined {
+const ACTION = 'Cannot iterate over events'
+
+function parseFilter (behaviour: string | readonly string[] | undefined, keys: readonly string[]): ReadonlySet<string> | undefined {
   if (behaviour === undefined) {
     return undefined
   }
-  return new Set(typeof behaviour === 'string' ? [behaviour] : behaviour)
+  const known = new Set<unknown>(keys)
+  const wanted = new Set(typeof behaviour === 'string' ? [behaviour] : behaviour)
+  for (const key of wanted as ReadonlySet<unknown>) {
+    if (!known.has(key)) {
+      throw new TypeError(`${ACTION}: ${unknownName('behaviour', show(String(key)), keys)}`)
+    }
+  }
+  return wanted
 }
 
 interface Waiting<Event> {

@@ -1,5 +1,5 @@
 import { CONNECTION_OPTIONS } from '../connection/connection-config.ts'
-import { count, duration, flag, parseOptions } from '../core/options.ts'
+import { checkNames, count, duration, flag, kindOf, parseOptions } from '../core/options.ts'
 import { show } from '../core/printable.ts'
 import type { Behaviours } from '../behaviour/network-behaviour.ts'
 import type { ConnectionConfig, ConnectionInit } from '../connection/connection-config.ts'
@@ -27,6 +27,8 @@ const NODE_OPTIONS: OptionTable<NodeConfig> = {
 }
 
 const ADVERTISE = ['union', 'declared'] as const
+/** Every option that there is, for messages: each table knows its own only. */
+const NAMES: readonly string[] = ['behaviours', ...Object.keys(PLUGGED_IN_OPTIONS), ...Object.keys(NODE_OPTIONS), 'advertise', 'onDuplicate']
 const ON_DUPLICATE = ['first-wins', 'error'] as const
 
 /** Options of a swarm: those of its connections, where `idleTimeoutMs` defaults to `Infinity`, and those of the node. */
@@ -69,16 +71,25 @@ export interface SwarmConfig extends NodeConfig {
  * @throws TypeError or RangeError that names the option, the rule and the value (S9.2)
  */
 export function parseSwarmConfig (init: SwarmInit<Behaviours>): SwarmConfig {
+  checkNames(init, NAMES, ACTION)
   const { behaviours, advertise, onDuplicate, turnBudgetMs, eventBufferSize, gateTimeoutMs, keepProcessAlive, correctHostIterators, ...connection } = init
-  if (typeof behaviours !== 'object') {
-    throw new TypeError(`${ACTION}: behaviours must be an object of behaviours by key, received ${typeof behaviours}`)
-  }
+  checkBehaviours(behaviours)
   return Object.freeze({
     ...parseOptions(NODE_OPTIONS, { turnBudgetMs, eventBufferSize, gateTimeoutMs, keepProcessAlive, correctHostIterators }, ACTION),
     connection: parseOptions(PLUGGED_IN_OPTIONS, connection, ACTION),
     advertise: parseChoice('advertise', advertise, ADVERTISE),
     onDuplicate: parseChoice('onDuplicate', onDuplicate, ON_DUPLICATE)
   })
+}
+
+/** Each behaviour is checked when its node takes it. */
+function checkBehaviours (behaviours: unknown): void {
+  if (typeof behaviours !== 'object' || behaviours === null || Symbol.iterator in behaviours) {
+    throw new TypeError(`${ACTION}: behaviours must be an object of behaviours by key, received ${kindOf(behaviours)}`)
+  }
+  if ('commitEstablished' in behaviours && typeof behaviours.commitEstablished === 'function') {
+    throw new TypeError(`${ACTION}: behaviours must be an object of behaviours by key, received a behaviour; write { behaviours: { key: behaviour } }`)
+  }
 }
 
 /** One of a few words; the first is the default. */

@@ -1,3 +1,4 @@
+import { checkCallOptions } from '../behaviours/call-options.ts'
 import { addDuration } from '../core/instant.ts'
 import { AbortError, TimeoutError } from '../errors.ts'
 import type { CallOptions } from '../behaviours/call-options.ts'
@@ -29,12 +30,11 @@ export class Wait<Value> {
   }
 
   /**
-   * @throws RangeError when `timeoutMs` is NaN or negative
+   * @throws TypeError or RangeError for options that are none, see {@link checkCallOptions}
    */
-  constructor (init: WaitInit, { signal, timeoutMs = Infinity }: CallOptions = {}) {
-    if (!(timeoutMs >= 0)) {
-      throw new RangeError(`${init.action}: timeoutMs must be milliseconds of at least 0, received ${timeoutMs}`)
-    }
+  constructor (init: WaitInit, options: CallOptions = {}) {
+    checkCallOptions(options, init.action)
+    const { signal, timeoutMs = Infinity } = options
     this.#init = init
     this.#signal = signal
     this.promise = new Promise((resolve, reject) => { this.#settle = { resolve, reject } })

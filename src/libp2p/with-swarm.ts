@@ -1,3 +1,4 @@
+import { kindOf } from '../core/options.ts'
 import { gated } from './connection-gater.ts'
 import { negotiated } from './negotiated-muxer.ts'
 import { swarm } from './service.ts'
@@ -21,7 +22,7 @@ export type WithSwarmOptions<Services extends ServiceMap, Parts extends Behaviou
  *
  * @param options - the options of the node, as for `createLibp2p`; not changed
  * @param init - the behaviours, and options; see {@link SwarmInit}
- * @throws TypeError when the node has a service named `swarm`
+ * @throws TypeError when `options` or `init` is missing, or the node has a service named `swarm`
  * @throws TypeError or RangeError for an option that does not exist or is out of its range
  * @example
  * const node = await createLibp2p(withSwarm({
@@ -34,6 +35,7 @@ export type WithSwarmOptions<Services extends ServiceMap, Parts extends Behaviou
 export function withSwarm<Services extends ServiceMap, const Parts extends Behaviours> (
   options: WithSwarmOptions<Services, Parts>, init: SwarmInit<Parts>
 ): Libp2pOptions<Services & { swarm: Swarm<Parts> }> {
+  checkOptions(options)
   const { services = {}, streamMuxers = [], connectionGater, ...rest } = options
   if ('swarm' in services) {
     throw new TypeError('Cannot plug the swarm in: the node has a service named "swarm" already')
@@ -48,5 +50,11 @@ export function withSwarm<Services extends ServiceMap, const Parts extends Behav
     streamMuxers: streamMuxers.map((muxer) => negotiated(muxer)),
     // That two records joined have the keys of both is lost on a mapped type over a type parameter.
     services: { swarm: swarm(init), ...services } as unknown as ServiceFactoryMap<Joined>
+  }
+}
+
+function checkOptions (options: unknown): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError(`Cannot plug the swarm in: the options of the node must be an object, received ${kindOf(options)}`)
   }
 }

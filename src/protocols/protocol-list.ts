@@ -1,5 +1,6 @@
-import type { Waker } from '../core/poll.ts'
+import { show } from '../core/printable.ts'
 import { streamProtocol } from './stream-protocol.ts'
+import type { Waker } from '../core/poll.ts'
 
 /** What a handler accepts: a frozen array (compared by identity), any other array, or a live {@link ProtocolList}. */
 export type ProtocolListing = readonly string[] | ProtocolList
@@ -117,6 +118,9 @@ export class ProtocolList {
 
 /** Checks all names before the first one is used. */
 function parseNames (names: Iterable<string>): Set<string> {
+  if (typeof names === 'string') {
+    throw new TypeError(`Cannot make a list of protocols of a string: give an array of names, such as ["${show(names)}"]`)
+  }
   const parsed = new Set<string>()
   for (const name of names) {
     parsed.add(streamProtocol(name))

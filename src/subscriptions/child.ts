@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /** A foreign subscription, such as that of an observable. */
 export interface Unsubscribable {
   /** Ends it. */

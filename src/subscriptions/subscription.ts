@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { AdaptiveSet } from './adaptive-set.ts'
 
 /** A handle that ends a subscription. Also `Disposable`: `using` ends it with its scope. */

@@ -157,7 +157,7 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
     let negotiating = 0
     for (const { phase } of this.#ports) {
       waiting += phase === 'waiting' ? 1 : 0
-      negotiating += phase === 'negotiating' ? 1 : 0
+      negotiating += phase === 'negotiating' || phase === 'paused' ? 1 : 0
     }
     return { waiting, negotiating }
   }
@@ -176,7 +176,7 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
     const owed = this.#owed ?? []
     this.#owed = undefined
     for (const answer of order === 'oldest-first' ? owed : owed.toReversed()) {
-      this.#input(answer)
+      this.input(answer)
     }
   }
 
@@ -216,7 +216,7 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
       const local = this.#makePort(() => remote)
       this.#post(() => {
         remote = far.#makePort(() => local)
-        far.#input(() => { far.connection.handleInboundStream(remote as VirtualPort, far.#clock.now) })
+        far.input(() => { far.connection.handleInboundStream(remote as VirtualPort, far.#clock.now) })
       })
       this.connection.handleOutboundStream(opening, local)
     })
@@ -236,27 +236,36 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
 
   abort (error: Error): void {
     this.#post(() => { this.#far().#lose(error) })
-    this.#input(() => { this.#lose(error) })
+    this.input(() => { this.#lose(error) })
   }
 
   // -------------------------------------------------------------------------------------------------- its streams
 
+  /** A drain is one input and what follows from it; what comes meanwhile waits (S1.3). */
+  input (deliver: () => void): void {
+    if (this.#isDraining) {
+      this.#inputs.push(deliver)
+    } else {
+      deliver()
+    }
+  }
+
   data (port: VirtualPort, bytes: Uint8Array): void {
-    this.#input(() => { this.connection.handleStreamData(port, bytes) })
+    this.connection.handleStreamData(port, bytes)
   }
 
   ended (port: VirtualPort): void {
-    this.#input(() => { this.connection.handleStreamEnd(port) })
+    this.connection.handleStreamEnd(port)
   }
 
   reset (port: VirtualPort, error: Error): void {
     this.#ports.delete(port)
-    this.#input(() => { this.connection.handleStreamReset(port, error) })
+    this.input(() => { this.connection.handleStreamReset(port, error) })
   }
 
   closed (port: VirtualPort): void {
     this.#ports.delete(port)
-    this.#input(() => { this.connection.handleStreamClosed(port) })
+    this.input(() => { this.connection.handleStreamClosed(port) })
   }
 
   #makePort (far: () => VirtualPort | undefined): VirtualPort {
@@ -297,18 +306,9 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
 
   #answer (deliver: () => void): void {
     if (this.#owed === undefined) {
-      this.#input(deliver)
+      this.input(deliver)
     } else {
       this.#owed.push(deliver)
-    }
-  }
-
-  /** A drain is one input and what follows from it; what comes meanwhile waits (S1.3). */
-  #input (deliver: () => void): void {
-    if (this.#isDraining) {
-      this.#inputs.push(deliver)
-    } else {
-      deliver()
     }
   }
 }

@@ -1,6 +1,6 @@
 import { Outbox } from '../handler/outbox.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
-import type { ConnectionEvent, ConnectionHandler, HandlerOutput, ProtocolsChanged } from '../handler/connection-handler.ts'
+import type { ConnectionEvent, ConnectionHandler, HandlerOutput, OutboundStreamRequest, ProtocolsChanged } from '../handler/connection-handler.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
 
 /** What a handler was told, in a form that stays valid: a change of protocols is written down as plain names. */
@@ -42,7 +42,7 @@ export class RecordingHandler implements ConnectionHandler<unknown, unknown, unk
   }
 
   /** Asks for a stream. */
-  request (protocols: readonly string[], options: { readonly info?: unknown, readonly timeoutMs?: number, readonly token?: unknown } = {}): void {
+  request (protocols: readonly string[], options: Omit<OutboundStreamRequest<unknown, unknown>, 'type' | 'protocols'> = {}): void {
     this.push({ type: 'outbound-stream-request', protocols, info: undefined, ...options })
   }
 

@@ -10,6 +10,10 @@ export class ScriptedStream implements StreamPort<ScriptedStream> {
   readonly leftOver: Uint8Array[] = []
   /** The agreed name. */
   protocol: string | undefined
+  /** What was left for another turn; to be fed again. */
+  readonly kept: Uint8Array[] = []
+  /** Of a stream that was opened lazily: what goes out with its first bytes. */
+  opening: Uint8Array | undefined
   isStarted = false
   /** What it was reset with, once per call. */
   readonly resets: Error[] = []
@@ -25,6 +29,15 @@ export class ScriptedStream implements StreamPort<ScriptedStream> {
       throw this.writeError
     }
     this.writes.push(bytes.slice())
+  }
+
+  readLater (bytes: Uint8Array): void {
+    this.kept.push(bytes)
+  }
+
+  assume (protocol: string, opening: Uint8Array): void {
+    this.protocol = protocol
+    this.opening = opening
   }
 
   accept (protocol: string): void {

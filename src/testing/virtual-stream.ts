@@ -109,6 +109,8 @@ export class VirtualStream {
 
 /** What the connection of one end is told of its stream. */
 export interface VirtualPortEvents {
+  /** Something comes: `deliver` runs between two drains, never inside one. */
+  input (deliver: () => void): void
   /** Bytes came while the stream is negotiated. */
   data (port: VirtualPort, bytes: Uint8Array): void
   /** The other end has sent its last byte. */
@@ -124,16 +126,19 @@ export class VirtualPort implements StreamPort<VirtualStream> {
   readonly stream: VirtualStream
   readonly #link: StreamLink
   readonly #events: VirtualPortEvents
-  #phase: 'waiting' | 'negotiating' | 'accepted' = 'waiting'
-  /** What came before the connection asked for it. */
-  #early: Array<() => void> = []
+  #phase: 'waiting' | 'paused' | 'negotiating' | 'assumed' | 'accepted' = 'waiting'
+  /** Opened lazily: what the first bytes are to share their write with. */
+  #opening: Uint8Array | undefined
+  /** What came over the link and was not delivered yet. */
+  readonly #arrivals: Array<() => void> = []
 
   constructor (link: StreamLink, events: VirtualPortEvents) {
     this.#link = link
     this.#events = events
     this.stream = new VirtualStream({
-      send: bytes => { link.send(bytes) },
+      send: bytes => { link.send(this.#withOpening(bytes)) },
       end: () => {
+        this.#flush()
         link.end()
         this.#maybeClosed()
       },
@@ -145,21 +150,32 @@ export class VirtualPort implements StreamPort<VirtualStream> {
   }
 
   /** How far the connection is with it; one that was reset is `ended`. */
-  get phase (): 'waiting' | 'negotiating' | 'accepted' | 'ended' {
+  get phase (): 'waiting' | 'negotiating' | 'paused' | 'assumed' | 'accepted' | 'ended' {
     return this.stream.resetBy === undefined ? this.#phase : 'ended'
   }
 
   start (): void {
     this.#phase = 'negotiating'
-    const early = this.#early
-    this.#early = []
-    for (const deliver of early) {
-      deliver()
+    for (let left = this.#arrivals.length; left > 0; left--) {
+      this.#deliverNext()
     }
   }
 
   write (bytes: Uint8Array): void {
     this.#link.send(bytes)
+  }
+
+  readLater (bytes: Uint8Array): void {
+    this.#phase = 'paused'
+    this.#arrivals.unshift(() => { this.#give(bytes) })
+    this.#events.input(() => { this.start() })
+  }
+
+  assume (protocol: string, opening: Uint8Array): void {
+    this.#phase = 'assumed'
+    this.#opening = opening
+    this.stream.protocol = protocol
+    this.#events.input(() => { this.#flush() })
   }
 
   accept (protocol: string): void {
@@ -172,42 +188,75 @@ export class VirtualPort implements StreamPort<VirtualStream> {
   }
 
   reset (error: Error): void {
+    this.#opening = undefined
     this.stream.remoteReset(error)
     this.#link.reset(error)
   }
 
   /** Bytes came over the link. */
   arrive (bytes: Uint8Array): void {
-    switch (this.#phase) {
-      case 'waiting':
-        this.#early.push(() => { this.arrive(bytes) })
-        return
-      case 'negotiating':
-        this.#events.data(this, bytes)
-        return
-      case 'accepted':
-        this.stream.take(bytes, false)
-    }
+    this.#arrived(() => { this.#give(bytes) })
   }
 
   /** The other end ended its side. */
   arriveEnd (): void {
-    if (this.#phase === 'waiting') {
-      this.#early.push(() => { this.arriveEnd() })
-      return
-    }
-    const isNegotiating = this.#phase === 'negotiating'
-    this.stream.remoteEnded()
-    if (isNegotiating) {
-      this.#events.ended(this)
-    }
-    this.#maybeClosed()
+    this.#arrived(() => {
+      if (this.#phase === 'negotiating' || this.#phase === 'assumed') {
+        this.#events.ended(this)
+      }
+      // An end in place of the answer is none that a user should see: it is the end of a negotiation.
+      if (this.#phase !== 'assumed') {
+        this.stream.remoteEnded()
+        this.#maybeClosed()
+      }
+    })
   }
 
-  /** The other end reset the stream. */
+  /** The other end reset the stream; that a slot is waited for is of no use then. */
   arriveReset (error: Error): void {
-    this.stream.remoteReset(error)
-    this.#events.reset(this, error)
+    const reset = (): void => {
+      this.stream.remoteReset(error)
+      this.#events.reset(this, error)
+    }
+    if (this.#phase === 'waiting') {
+      reset()
+    } else {
+      this.#arrived(reset)
+    }
+  }
+
+  #arrived (deliver: () => void): void {
+    this.#arrivals.push(deliver)
+    this.#deliverNext()
+  }
+
+  /** One arrival is one input. */
+  #deliverNext (): void {
+    this.#events.input(() => {
+      if (this.#phase !== 'waiting' && this.#phase !== 'paused') {
+        this.#arrivals.shift()?.()
+      }
+    })
+  }
+
+  #give (bytes: Uint8Array): void {
+    if (this.#phase === 'accepted') {
+      this.stream.take(bytes, false)
+    } else {
+      this.#events.data(this, bytes)
+    }
+  }
+
+  #withOpening (bytes: Uint8Array): Uint8Array {
+    const opening = this.#opening
+    this.#opening = undefined
+    return opening === undefined ? bytes : new Uint8Array([...opening, ...bytes])
+  }
+
+  #flush (): void {
+    if (this.#opening !== undefined && this.stream.resetBy === undefined) {
+      this.#link.send(this.#withOpening(new Uint8Array(0)))
+    }
   }
 
   #maybeClosed (): void {

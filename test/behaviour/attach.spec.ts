@@ -3,6 +3,9 @@ import { attachBehaviour } from '../../src/behaviour/attach.ts'
 import { commandsOf } from '../../src/behaviour/commands.ts'
 import { composeBehaviours } from '../../src/behaviour/compose.ts'
 import { refuseSharedProtocols } from '../../src/behaviour/distinct-protocols.ts'
+import { ping } from '../../src/behaviours/ping.ts'
+import { protocolBehaviour } from '../../src/behaviours/protocol-behaviour.ts'
+import { requestResponse } from '../../src/behaviours/request-response.ts'
 import { ProtocolList } from '../../src/protocols/protocol-list.ts'
 import { RecordingBehaviour } from '../support/recording-behaviour.ts'
 import { ALICE, componentsOf } from '../support/virtual-world.ts'
@@ -38,6 +41,13 @@ describe('attachBehaviour()', () => {
 
     expect(() => attachBehaviour(composeBehaviours({ one: behaviour, two: behaviour }), components)).toThrow('"two" twice')
     expect(() => attachBehaviour(composition, components)).toThrow('twice')
+  })
+
+  it.each([['ping', ping], ['requestResponse', requestResponse], ['protocolBehaviour', protocolBehaviour]])('tells that %s was given uncalled', (name, maker) => {
+    const parts = { mine: maker as unknown as BehaviourSource }
+
+    expect(() => attachBehaviour(composeBehaviours(parts), components))
+      .toThrow(new TypeError(`Cannot use behaviour "mine": ${name} was given uncalled, write ${name}(options)`))
   })
 
   it.each([['null', null], ['a number', 1], ['an object of another kind', {}], ['a function that returns nothing', () => undefined]])(

@@ -362,3 +362,29 @@ describe('composeBehaviours()', () => {
     expect(() => composition.commitEstablished(CONNECTION)).toThrow('before a node took it')
   })
 })
+
+describe('a part that returns what it must not', () => {
+  it.each<[string, () => unknown, string]>([
+    ['a promise', async () => await Promise.reject(new Error('async')), 'received a promise: it must not be async'],
+    ['null', () => null, 'received null'],
+    ['an object that is no handler', () => ({}), 'received object']
+  ])('%s from commitEstablished takes no part; its siblings do', (_, make, message) => {
+    a.makeHandler = make as never
+    const { composition, drain } = composed({ a, b })
+    const handler = composition.commitEstablished(CONNECTION)
+
+    expect([...b.handlers.keys()]).toEqual(['c1'])
+    expect(handler).toHaveProperty('listenProtocols')
+    expect(drain()).toMatchObject([{
+      type: 'behaviour-fault', behaviour: 'a', method: 'commitEstablished', cause: { message: expect.stringContaining(message) as string }
+    }])
+  })
+
+  it('a promise from poll is a throw of poll, and its siblings go on', () => {
+    b.emit('x')
+    const broken = { commitEstablished: () => undefined, poll: async () => await Promise.reject(new Error('async')) }
+    const { drain } = composed({ broken: broken as never, b })
+
+    expect(drain()).toMatchObject([{ type: 'behaviour-fault', behaviour: 'broken', method: 'poll', cause: { name: 'TypeError' } }, { type: 'event' }])
+  })
+})

@@ -162,7 +162,7 @@ describe('toggle() (S7.14)', () => {
     handler.disable()
     void handler.onConnectionEvent({ type: 'fully-negotiated-inbound', stream: streams[0], protocol: '/a', info: undefined, output: undefined })
     void handler.onConnectionEvent({ type: 'listen-upgrade-error', info: undefined, protocol: '/a', error: {} as never })
-    void handler.onConnectionEvent({ type: 'fully-negotiated-outbound', stream: streams[1], protocol: '/p', info: (request as { info: unknown }).info, output: undefined })
+    void handler.onConnectionEvent({ type: 'fully-negotiated-outbound', stream: streams[1], protocol: '/p', info: (request as { info: unknown }).info, output: undefined, lazy: false })
     void handler.onConnectionEvent({ type: 'address-change', address: SOMEWHERE })
     expect(streams.map(({ aborted }) => aborted.map(({ name }) => name))).toEqual([['AbortError'], ['AbortError']])
     expect(own.events).toMatchObject([{ type: 'dial-upgrade-error', info: 'mine', error: { kind: 'aborted', connectionId: 'c1' } }])

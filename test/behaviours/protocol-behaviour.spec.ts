@@ -533,3 +533,29 @@ describe('protocolHandler()', () => {
     expect(connection.streams).toMatchObject([{ status: 'aborted' }])
   })
 })
+
+describe('options that make no sense', () => {
+  it.each<[unknown, string]>([
+    [undefined, 'options must be an object, received undefined'],
+    [{}, 'protocols must be a name, an array of names or a ProtocolList, received undefined'],
+    [{ protocols: {} }, 'protocols must be a name, an array of names or a ProtocolList, received object'],
+    [{ protocols: CHAT, inbund: () => {} }, 'there is no option "inbund", did you mean inbound? Known are protocols, inbound, '],
+    [{ protocols: CHAT, inbound: 'x' }, 'inbound must be a function, received string'],
+    [{ protocols: CHAT, keepAlive: 1 }, 'keepAlive must be true or false, received number']
+  ])('%o is refused by both short forms', (init, message) => {
+    for (const make of [protocolBehaviour, protocolHandler] as Array<(init: unknown) => unknown>) {
+      expect(() => make(init)).toThrow(expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) as string }))
+    }
+  })
+
+  it.each<[unknown, string]>([
+    [{ protocols: CHAT }, 'protocols must be an array of names, received string'],
+    [{ signal: 1 }, 'signal must be an AbortSignal, received number'],
+    [{ protocol: [CHAT] }, 'did you mean protocols? Known are signal, timeoutMs, protocols, lazy']
+  ])('%o is refused by open()', async (options, message) => {
+    const world = new VirtualWorld(10)
+    const alice = world.node(ALICE, { opener: protocolBehaviour({ protocols: CHAT, commands: ({ open }) => ({ open }) }) })
+    world.connect(alice, world.node(BOB, {}))
+    await expect(alice.behaviours.opener.open(BOB, options as never)).rejects.toThrow(message)
+  })
+})

@@ -64,6 +64,40 @@ afterEach(() => {
   expect(unhandled).not.toHaveBeenCalled()
 })
 
+describe('a call that makes no sense', () => {
+  const ask = { signal: undefined, timeoutMs: undefined }
+  it.each<[unknown, string]>([
+    [{ ...ask, signal: { aborted: false } }, 'Cannot request: signal must be an AbortSignal, received object'],
+    [{ ...ask, signal: 'soon' }, 'Cannot request: signal must be an AbortSignal, received string'],
+    [{ ...ask, timeoutMs: '5' }, 'Cannot request: timeoutMs must be a number, received string'],
+    [{ timeout: 5 }, 'Cannot request: there is no option "timeout", did you mean timeoutMs? Known are signal, timeoutMs, lazy']
+  ])('with options %o is refused, and holds nothing', async (options, message) => {
+    const { world, files, connection } = twoNodes({ serve: (request) => request })
+    await expect(files.request(BOB, bytesOf('a'), options as never)).rejects.toThrow(new TypeError(message))
+    await world.advance(100)
+    expect(connection.streams).toEqual([])
+  })
+
+  it.each<[unknown, string]>([[undefined, 'undefined'], [null, 'null'], [BOB.toString(), 'string']])('to the peer %o is refused', async (peer, kind) => {
+    const { files } = twoNodes()
+    await expect(files.request(peer as never, bytesOf('a'))).rejects.toThrow(new TypeError(`Cannot request: the peer must be a PeerId, received ${kind}`))
+  })
+})
+
+describe('options that make no sense', () => {
+  const make = requestResponse as (init: unknown) => unknown
+  it.each<[unknown, string]>([
+    [undefined, 'options must be an object, received undefined'],
+    [{}, 'protocols must be a name, an array of names or a ProtocolList, received undefined'],
+    [{ protocols: FILES, serves: 1 }, 'there is no option "serves", did you mean serve? Known are protocols, serve, maxRequestBytes'],
+    [{ protocols: FILES, serve: 1 }, 'serve must be a function, received number']
+  ])('%o is refused', (init, message) => {
+    expect(() => make(init)).toThrow(expect.objectContaining({
+      name: 'TypeError', message: expect.stringContaining(`Cannot make a request-response behaviour: ${message}`) as string
+    }))
+  })
+})
+
 describe('a request that is served', () => {
   it('gets the response, and leaves nothing open', async () => {
     const { world, files, connection } = twoNodes({ serve: request => bytesOf(`got ${textOf(request)}`) })

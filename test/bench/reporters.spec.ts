@@ -101,6 +101,11 @@ describe('renderTable', () => {
     expect(renderTable(reportOf([measured({ size: 1, iterations: 1000 })]), plain)).toMatch(/^poll\niterations \| +low +mid +high\n/)
   })
 
+  it('has the first line of an error only', () => {
+    const error = { stage: 'setup', name: 'Error', message: 'Cannot find module\nRequire stack:' } as const
+    expect(renderTable(reportOf([{ ...failed, error }]), plain)).toMatch(/failed in setup: Error: Cannot find module\n\n/)
+  })
+
   it('keeps axes apart from figures of the same name', () => {
     expect(renderTable(reportOf([measured({ low: 1 }), measured({ low: 2 })]), plain)).toContain('low |     low      mid     high\n  1 | 1.16 µs')
   })

@@ -462,3 +462,27 @@ describe('Connection: a muxer that misbehaves (S5.11)', () => {
     expect(settle(test)).toBe(1)
   })
 })
+
+describe('Connection: a poll that returns neither an output nor PENDING (S4.15)', () => {
+  const RETURNED: ReadonlyArray<[string, () => unknown, string]> = [
+    ['a promise', async () => await Promise.reject(new Error('async')), 'received a promise: it must not be async'],
+    ['nothing', () => undefined, 'received undefined'],
+    ['an output that there is not', () => ({ type: 'notify' }), 'received an object of type "notify"'],
+    ['an object', () => ({}), 'received an object without a type']
+  ]
+
+  it.each(RETURNED)('%s from an only handler counts as a throw of poll', (_name, poll, message) => {
+    const test = new ScriptedConnection({ listenProtocols: () => [], onConnectionEvent: () => {}, poll: poll as never })
+    expect(reportsOf(test, 'handler-error')).toMatchObject([
+      { handler: '', method: 'poll', cause: { name: 'TypeError', message: `poll must return an output or PENDING, ${message}` } }
+    ])
+  })
+
+  it.each(RETURNED)('%s from a part counts as a throw of that part', (_name, poll, message) => {
+    const broken = { listenProtocols: () => [], onConnectionEvent: () => {}, poll: poll as never }
+    const test = new ScriptedConnection(composeHandlers({ well: new RecordingHandler(['/a']), broken }))
+    expect(reportsOf(test, 'handler-error')).toMatchObject([
+      { handler: 'broken', method: 'poll', cause: { message: expect.stringContaining(message) as string } }
+    ])
+  })
+})

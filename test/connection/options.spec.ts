@@ -19,7 +19,9 @@ describe('Connection: options', () => {
     ['maxNegotiatingInboundStreams', Infinity, RangeError],
     ['maxNegotiatingOutboundStreams', 0, RangeError],
     ['maxHandlerEventsPerTurn', 0, RangeError],
-    ['ls', true, TypeError],
+    ['ls', 1, TypeError],
+    ['maxFramesPerTurn', 0, RangeError],
+    ['maxFramesPerTurn', Infinity, RangeError],
     ['unknown', 1, TypeError]
   ])('%s may not be %j (S9.2)', (name, value, kind) => {
     expect(() => connect({ [name]: value })).toThrow(kind)

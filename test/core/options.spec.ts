@@ -52,9 +52,20 @@ describe('parseOptions (S9.2)', () => {
     [{ rounds: '1' }, 'Cannot start: rounds must be a number, received string'],
     [{ timeoutMs: null }, 'Cannot start: timeoutMs must be a number, received object'],
     [{ isEager: 1 }, 'Cannot start: isEager must be true or false, received number'],
-    [{ round: 1 }, 'Cannot start: there is no option "round"; known are rounds, queue, timeoutMs, isEager'],
+    [{ round: 1 }, 'Cannot start: there is no option "round", did you mean rounds? Known are rounds, queue, timeoutMs, isEager'],
+    [{ TimeOutMS: 1 }, 'Cannot start: there is no option "TimeOutMS", did you mean timeoutMs? Known are rounds, queue, timeoutMs, isEager'],
     [{ toString: 1 }, 'Cannot start: there is no option "toString"; known are rounds, queue, timeoutMs, isEager']
   ])('refuses %o with a TypeError', (init, message) => {
     expect(() => parse(init)).toThrow(new TypeError(message))
+  })
+
+  it.each([[null, 'null'], [[], 'an array'], [1, 'number'], [() => 1, 'function']])('refuses %o, which is no object of options', (init, kind) => {
+    expect(() => parse(init as never)).toThrow(new TypeError(`Cannot start: options must be an object, received ${kind}`))
+  })
+
+  it('knows the options that its caller reads by itself', () => {
+    const parseBoth = (init: object) => parseOptions<Config>(TABLE, init, 'Cannot start', ['protocols'])
+    expect(parseBoth({ protocols: '/a', rounds: 1 })).not.toHaveProperty('protocols')
+    expect(() => parseBoth({ protocol: '/a' })).toThrow('did you mean protocols? Known are protocols, rounds')
   })
 })

@@ -1,9 +1,11 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import type { AddressInfo } from 'node:net'
 
 const run = promisify(execFile)
 const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'demo', 'main.js')
@@ -54,6 +56,30 @@ describe('npm start', () => {
     } finally {
       host.kill('SIGKILL')
     }
+  })
+
+  it('says in one line that a port is in use', { timeout: TIMEOUT_MS }, async () => {
+    const taken = createServer().listen(0, '0.0.0.0')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    try {
+      const { code, stderr } = await failure('listen', '--port', String(port))
+      expect(code).toBe(1)
+      expect(stderr).toBe(`npm start: listen EADDRINUSE: address already in use 0.0.0.0:${port}\n`)
+    } finally {
+      taken.close()
+    }
+  })
+
+  it('ends without a word when nobody reads it any more', { timeout: TIMEOUT_MS }, async () => {
+    const told: string[] = []
+    const demo = spawn(process.execPath, [MAIN], { stdio: ['ignore', 'pipe', 'pipe'] })
+    demo.stderr.on('data', (chunk: Buffer) => { told.push(String(chunk)) })
+    const ended = once(demo, 'close')
+    await once(demo.stdout, 'data')
+    demo.stdout.destroy()
+    expect(await ended).toEqual([0, null])
+    expect(told).toEqual([])
   })
 
   it.each([

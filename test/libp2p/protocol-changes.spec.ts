@@ -37,6 +37,47 @@ function changes () {
   return { protocols, publish, record, connect, errors, scheduler, holders }
 }
 
+describe('a subscriber that is async', () => {
+  it.each<[string, ProtocolFilter]>([['without a filter', {}], ['with one', { protocol: '/a' }]])('is contained when it rejects, %s', async (_, filter) => {
+    const { protocols, publish, record, errors } = changes()
+    const [rejected, { heard }] = [new Error('rejected'), record()]
+    protocols.subscribe(filter, async () => { throw rejected })
+    publish({ added: ['/a'] })
+    await Promise.resolve()
+    expect(heard).toHaveLength(1)
+    expect(errors).toEqual([rejected])
+  })
+})
+
+describe('what makes no sense is refused at once', () => {
+  it.each<[unknown, string]>([
+    [undefined, 'the filter must be an object, received undefined'],
+    [{ protocols: '/a' }, 'there is no filter "protocols", did you mean protocol?'],
+    [{ protocol: 'a' }, 'must start with "/"'],
+    [{ protocol: ['/a', 1] }, 'must be a string'],
+    [{ peer: ALICE.toString() }, 'the peer must be a PeerId, received string']
+  ])('the filter %o', (filter, message) => {
+    const { protocols } = changes()
+    expect(() => protocols.subscribe(filter as never, () => {})).toThrow(expect.objectContaining({
+      name: 'TypeError', message: expect.stringContaining(message) as string
+    }))
+  })
+
+  it.each<[unknown, string]>([['a', 'must start with "/"'], ['', 'must start with "/"'], [undefined, 'must be a string']])(
+    'waiting for the protocol %o', async (protocol, message) => {
+      const { protocols } = changes()
+      await expect(protocols.whenSupports(ALICE, protocol as never)).rejects.toMatchObject({
+        name: 'TypeError', message: expect.stringContaining(message) as string
+      })
+    }
+  )
+
+  it('waiting for nobody', async () => {
+    const { protocols } = changes()
+    await expect(protocols.whenSupports(undefined as never, '/a')).rejects.toThrow('the peer must be a PeerId, received undefined')
+  })
+})
+
 describe('subscribe (S8.5, S8.6)', () => {
   it.each<[ProtocolFilter, string[]]>([
     [{}, ['remote c1', 'local c1', 'remote c2']],

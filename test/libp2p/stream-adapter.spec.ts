@@ -23,6 +23,10 @@ class RecordingSink implements StreamSink {
     }
   }
 
+  nextTurn (task: () => void): void {
+    setImmediate(task)
+  }
+
   /** The drain is over. */
   rest (): void {
     this.isBusy = false
@@ -144,6 +148,16 @@ describe('a stream that is negotiated', () => {
     await tick()
     expect(told).toEqual([])
     expect([stream.status, remote.status]).toEqual(['aborted', 'reset'])
+  })
+
+  it('gives nothing when it is reset after the peer has reset it, whatever it has buffered', async () => {
+    const { remote, port, told } = adopted()
+    remote.send(bytesOf('early'))
+    port.start()
+    remote.abort(new Error('gone'))
+    port.reset(new Error('no'))
+    await tick()
+    expect(told).toEqual([])
   })
 
   it('writes, and throws when it cannot', async () => {
@@ -325,6 +339,272 @@ describe('a stream that is accepted', () => {
     sink.isBusy = true
     port.stream.ignoreForKeepAlive()
     expect(told).toEqual(['ignore'])
+  })
+})
+
+describe('a stream that has given its share for this turn (S2.34)', () => {
+  it('gives the rest in another turn of the event loop, then its end, after others had theirs', async () => {
+    const { remote, sink, port, told } = adopted()
+    sink.onData = (_port, text) => {
+      if (text.length > 2) {
+        port.readLater(bytesOf(text.slice(2)))
+      }
+    }
+    port.start()
+    remote.send(bytesOf('aabbc'))
+    await remote.close()
+    await Promise.resolve()
+    expect(told).toEqual(['data aabbc'])
+    for (let turns = 0; turns < 3; turns++) {
+      await tick()
+    }
+    expect(told).toEqual(['data aabbc', 'data bbc', 'data c', 'end'])
+  })
+
+  it('is given 16 KiB at a time of what has come, and its user all that is behind the negotiation, in order', async () => {
+    const { remote, sink, port, stream } = adopted()
+    const shares: number[] = []
+    let turns = 0
+    sink.onData = (_port, text) => {
+      shares.push(text.length)
+      if (text.endsWith('a')) {
+        port.accept('/a')
+        port.unread(bytesOf('a'))
+      }
+    }
+    port.start()
+    remote.send(bytesOf(`${'.'.repeat(2 * 16_384 - 1)}${'a'.repeat(16_384)}`))
+    await remote.close()
+    while (shares.length < 2) {
+      await tick()
+      turns++
+    }
+    expect([shares, turns]).toEqual([[16_384, 16_384], 1])
+    let text = ''
+    for await (const chunk of stream) {
+      text += textOf(chunk)
+    }
+    expect(text).toBe('a'.repeat(16_385 - 1))
+  })
+
+  it('gives nothing more once it was reset', async () => {
+    const { remote, sink, port, told } = adopted()
+    sink.onData = () => {
+      port.readLater(bytesOf('rest'))
+      port.reset(new Error('no'))
+    }
+    port.start()
+    remote.send(bytesOf('all'))
+    await tick()
+    expect(told).toEqual(['data all'])
+  })
+})
+
+describe('a stream that was opened lazily', () => {
+  /** Handed over, while the peer has yet to agree. */
+  function assumed () {
+    const all = adopted()
+    const sent: string[] = []
+    all.remote.addEventListener('message', ({ data }) => { sent.push(textOf(data)) })
+    all.port.start()
+    all.port.assume('/a', bytesOf('opening '))
+    /** What came of the negotiation ends with `!`, and the rest is the application's. */
+    const agreeOn = (text: string) => {
+      all.sink.onData = (_port, data) => {
+        if (data.startsWith(text)) {
+          all.port.accept('/a')
+          if (data.length > text.length) {
+            all.port.unread(bytesOf(data.slice(text.length)))
+          }
+        }
+      }
+    }
+    const refuse = () => {
+      const error = new RangeError('refused')
+      all.port.reset(error)
+      return error
+    }
+    return { ...all, sent, agreeOn, refuse }
+  }
+
+  it('bears its protocol, and sends the opening with the first bytes, in one write', async () => {
+    const { stream, sent } = assumed()
+    expect([stream.protocol, sent]).toEqual(['/a', []])
+    stream.send(bytesOf('one'))
+    stream.send(bytesOf('two'))
+    await tick()
+    expect(sent).toEqual(['opening one', 'two'])
+  })
+
+  it('sends the opening alone when the turn is over, so that a peer which speaks first is not waited for (S2.28)', async () => {
+    const { sent } = assumed()
+    await Promise.resolve()
+    expect(sent).toEqual([])
+    await tick()
+    expect(sent).toEqual(['opening '])
+  })
+
+  it('sends the opening, then the end, without waiting for the peer (S2.27, N22)', async () => {
+    const { stream, remote, sent, told } = assumed()
+    await stream.close()
+    expect([sent, remote.remoteWriteStatus]).toEqual([['opening '], 'closed'])
+    await tick()
+    expect(told).toEqual(['closing'])
+  })
+
+  it('never sends the opening when it was aborted before', async () => {
+    const { stream, sent, told } = assumed()
+    stream.abort(new RangeError('no'))
+    await tick()
+    expect([sent, told]).toEqual([[], ['reset RangeError']])
+  })
+
+  it('is aborted by the host when the opening cannot be sent, and that is what its user gets', async () => {
+    const { stream, told } = assumed()
+    stream.sendData = () => { throw new RangeError('no link') }
+    await tick()
+    expect(told).toEqual(['reset RangeError'])
+    expect(() => stream.send(bytesOf('x'))).toThrow('no link')
+  })
+
+  describe.each(['before', 'after'])('whose reader attaches %s the answer', (when) => {
+    const reading = (stream: ReturnType<typeof assumed>['stream']) => {
+      const received: string[] = []
+      const read = () => {
+        stream.addEventListener('message', ({ data }) => { received.push(textOf(data)) })
+        stream.addEventListener('end', () => { received.push('end') })
+      }
+      return { received, read }
+    }
+
+    it('delivers what came behind the answer, and nothing of it, in order, then the end (S2.25, N20, N25)', async () => {
+      const { stream, remote, agreeOn } = assumed()
+      const { received, read } = reading(stream)
+      if (when === 'before') {
+        read()
+      }
+      remote.send(bytesOf('HD'))
+      agreeOn('R!')
+      remote.send(bytesOf('R!ab'))
+      remote.send(bytesOf('cd'))
+      await remote.close()
+      if (when === 'after') {
+        read()
+      }
+      await tick()
+      expect(received.join(' ')).toBe(when === 'before' ? 'ab cd end' : 'abcd end')
+    })
+
+    it('delivers it although a drain was running when it came', async () => {
+      const { stream, remote, sink, agreeOn, told } = assumed()
+      const { received, read } = reading(stream)
+      if (when === 'before') {
+        read()
+      }
+      agreeOn('HDR!')
+      sink.isBusy = true
+      remote.send(bytesOf('HDR!'))
+      remote.send(bytesOf('ab'))
+      await remote.close()
+      await tick()
+      expect([received, told]).toEqual([[], []])
+      sink.rest()
+      if (when === 'after') {
+        read()
+      }
+      await tick()
+      expect(received.join(' ')).toBe('ab end')
+    })
+  })
+
+  it('takes no turn of its own when its user resumes it first', async () => {
+    const { remote, sink, stream, agreeOn, told } = assumed()
+    agreeOn('HDR!')
+    sink.isBusy = true
+    remote.send(bytesOf('HDR!'))
+    sink.isBusy = false
+    stream.resume()
+    sink.rest()
+    await tick()
+    expect([told, stream.readStatus]).toEqual([['data HDR!'], 'readable'])
+  })
+
+  it('fails with the error of the negotiation whatever its user does, now and later; only closing does not (S2.26)', async () => {
+    const { stream, remote, refuse } = assumed()
+    const iterator = stream[Symbol.asyncIterator]()
+    const reading = iterator.next()
+    stream.send(bytesOf('ping'))
+    const error = refuse()
+    await expect(reading).rejects.toBe(error)
+    for (let times = 0; times < 2; times++) {
+      await expect(stream[Symbol.asyncIterator]().next()).rejects.toBe(error)
+      expect(() => stream.send(bytesOf('ping'))).toThrow(error)
+      await stream.close()
+    }
+    expect(remote.status).toBe('reset')
+  })
+
+  it('does not fail a close that waits for the link', async () => {
+    const { stream, refuse } = assumed()
+    stream.isClogged = true
+    stream.send(bytesOf('ping'))
+    const closed = stream.close()
+    refuse()
+    await closed
+  })
+
+  it('rejects a close that fails for another reason', async () => {
+    const { stream } = assumed()
+    stream.isClogged = true
+    stream.send(bytesOf('ping'))
+    await expect(stream.close({ signal: AbortSignal.abort() })).rejects.toThrow()
+  })
+
+  it('tells an end in place of the answer, and that it was lost', () => {
+    const ended = assumed()
+    ended.remote.onRemoteCloseRead()
+    ended.stream.onRemoteCloseWrite()
+    expect(ended.told).toEqual(['end'])
+    const lost = assumed()
+    lost.stream.onTransportClosed()
+    expect(lost.told).toEqual(['reset StreamResetError'])
+    expect(() => lost.stream.send(bytesOf('x'))).toThrow('lost with its connection')
+  })
+
+  it('ends reading for its user once the peer agreed, which could not be seen otherwise', async () => {
+    const { stream, remote, agreeOn } = assumed()
+    await stream.closeRead()
+    expect(stream.readStatus).toBe('readable')
+    agreeOn('HDR!')
+    remote.send(bytesOf('HDR!unread'))
+    await tick()
+    expect([stream.readStatus, stream.readBufferLength]).toEqual(['closed', 0])
+
+    const failing = assumed()
+    failing.stream.sendCloseRead = async () => Promise.reject(new Error('no link'))
+    await failing.stream.closeRead()
+    failing.port.accept('/a')
+    await tick()
+    expect(failing.stream.readStatus).toBe('closing')
+
+    const later = assumed()
+    later.port.accept('/a')
+    await later.stream.closeRead()
+    expect(later.stream.readStatus).toBe('closed')
+  })
+
+  it('is not closed by this side as long as somebody reads, the negotiation aside (S6.3)', async () => {
+    const { stream, told } = assumed()
+    stream.addEventListener('message', () => {})
+    await stream.close()
+    await tick()
+    expect(told).toEqual([])
+  })
+
+  it('of the host keeps the iterator that gives its error', () => {
+    const { stream, port } = assumed()
+    port.giveToHost(false)
+    expect(Object.hasOwn(stream, Symbol.asyncIterator)).toBe(true)
   })
 })
 

@@ -70,6 +70,19 @@ describe('StreamInputs', () => {
     ].flatMap((name) => ['begin', name, 'end']))
   })
 
+  it('goes on with bytes that were left for later in a macrotask, without an input (S2.34)', () => {
+    const { log, streams, ports, scheduler } = inputs()
+    const inbound = stream()
+    streams.arrived(inbound)
+    const [port] = ports
+    port?.start()
+    port?.readLater(new Uint8Array([1]))
+    expect(inbound.listenerCount('message')).toBe(0)
+    scheduler.run(scheduler.macrotasks)
+    expect(inbound.listenerCount('message')).toBe(1)
+    expect(log).toEqual(['begin', 'handleInboundStream', 'end'])
+  })
+
   it('keeps streams that come during a drain until it is over, and hears of their end meanwhile', () => {
     const { log, streams, state, rest, ports } = inputs()
     const [inbound, outbound] = [stream(), stream()]

@@ -7,7 +7,7 @@ const event = (behaviour: string, value: number): KeyedEvent<string, number> => 
 const END = { done: true, value: undefined }
 
 function streams (capacity = 3) {
-  const all = new SwarmEventStreams<KeyedEvent<string, number>>(capacity)
+  const all = new SwarmEventStreams<KeyedEvent<string, number>>(capacity, ['a', 'b', 'c'])
   return { all, push: (behaviour: string, value: number) => { all.push(event(behaviour, value)) } }
 }
 
@@ -59,6 +59,16 @@ describe('an iterator over events (S8.1)', () => {
     push('a', 3)
     push('c', 4)
     expect(await valuesOf(iterator, 2)).toEqual(values)
+  })
+
+  it.each([
+    [{ behaviour: 'd' }, 'Cannot iterate over events: there is no behaviour "d"; known are a, b, c'],
+    [{ behaviour: ['a', 'd'] }, 'there is no behaviour "d"'],
+    [{ behaviours: 'a' }, 'there is no option "behaviours", did you mean behaviour?'],
+    [{ signal: {} }, 'signal must be an AbortSignal, received object']
+  ])('refuses %j at once', (options, message) => {
+    const { all } = streams()
+    expect(() => all.open(options as never)).toThrow(expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) as string }))
   })
 
   it('throws OverflowError once, after its buffer, when it falls behind; others go on', async () => {

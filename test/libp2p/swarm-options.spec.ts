@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { ping } from '../../src/behaviours/ping.ts'
 import { parseSwarmConfig } from '../../src/libp2p/swarm-options.ts'
 
 const parse = (options: object) => parseSwarmConfig({ behaviours: {}, ...options })
@@ -24,6 +25,12 @@ describe('parseSwarmConfig', () => {
 
   it.each([
     [{ unknown: 1 }, TypeError, 'there is no option "unknown"'],
+    [{ idleTimeout: 1 }, TypeError, 'there is no option "idleTimeout", did you mean idleTimeoutMs? Known are behaviours, maxFrameLength'],
+    [{ unknown: 1 }, TypeError, 'turnBudgetMs, eventBufferSize, gateTimeoutMs, keepProcessAlive, correctHostIterators, advertise, onDuplicate'],
+    [{ behaviours: [] }, TypeError, 'behaviours must be an object of behaviours by key, received an array'],
+    [{ behaviours: new Map() }, TypeError, 'behaviours must be an object of behaviours by key, received object'],
+    [{ behaviours: null }, TypeError, 'behaviours must be an object of behaviours by key, received null'],
+    [{ behaviours: ping() }, TypeError, 'received a behaviour; write { behaviours: { key: behaviour } }'],
     [{ maxStallMs: 1 }, TypeError, 'there is no option "maxStallMs"'],
     [{ turnBudgetMs: 'soon' }, TypeError, 'turnBudgetMs must be a number, received string'],
     [{ turnBudgetMs: -1 }, RangeError, 'turnBudgetMs must be milliseconds of at least 0, received -1'],

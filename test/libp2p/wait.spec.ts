@@ -47,6 +47,19 @@ describe('Wait', () => {
     expect(scheduler.timers.map(({ deadline }) => deadline)).toEqual([Infinity])
   })
 
+  it.each([
+    [{ signal: {} }, 'Cannot wait: signal must be an AbortSignal, received object'],
+    [{ signal: null }, 'Cannot wait: signal must be an AbortSignal, received null'],
+    [{ timeoutMs: '1' }, 'Cannot wait: timeoutMs must be a number, received string'],
+    [{ timeout: 1 }, 'Cannot wait: there is no option "timeout", did you mean timeoutMs? Known are signal, timeoutMs'],
+    [new AbortController().signal, 'Cannot wait: options must be { signal, timeoutMs }, received an AbortSignal'],
+    [null, 'Cannot wait: options must be an object, received null']
+  ])('refuses %o with a TypeError, and arms nothing', (options, message) => {
+    const scheduler = new ManualScheduler()
+    expect(() => new Wait<number>(init(scheduler), options as never)).toThrow(new TypeError(message))
+    expect(scheduler.timers).toEqual([])
+  })
+
   it.each([-1, NaN])('refuses timeoutMs: %d', (timeoutMs) => {
     expect(() => new Wait<number>(init(), { timeoutMs })).toThrow(RangeError)
   })

@@ -30,6 +30,12 @@ describe('withSwarm', () => {
     expect(() => withSwarm({ services: { swarm: () => 'another' } }, { behaviours: {} })).toThrow(TypeError)
   })
 
+  it('refuses to be called without options or init', () => {
+    const unchecked = withSwarm as (...args: unknown[]) => unknown
+    expect(() => unchecked({})).toThrow(new TypeError('Cannot make a swarm: options must be an object, received undefined'))
+    expect(() => unchecked()).toThrow(new TypeError('Cannot plug the swarm in: the options of the node must be an object, received undefined'))
+  })
+
   it('refuses options that do not exist before any node is made', () => {
     expect(() => withSwarm({}, { behaviours: {}, idle: 1 } as never)).toThrow('there is no option "idle"')
   })

@@ -17,24 +17,24 @@ const published: Record<string, Names> = {
     values: [
       'AbortError', 'ConnectionClosedError', 'ConnectionDenied', 'DialFailureError', 'DuplicateProtocolError',
       'InvalidStateError', 'NegotiationError', 'NotConnectedError', 'Outbox', 'OverflowError', 'PENDING',
-      'RemoteProtocolError', 'StreamResetError', 'StreamUpgradeError', 'TimeoutError', 'UnexpectedEOFError',
+      'ProtocolList', 'RemoteProtocolError', 'StreamResetError', 'StreamUpgradeError', 'TimeoutError', 'UnexpectedEOFError',
       'composeBehaviours', 'composeHandlers', 'mapBehaviour', 'mapHandler', 'negotiated', 'protocolBehaviour',
       'protocolHandler', 'swarm', 'toggle', 'withSwarm'
     ],
     types: [
       'AddressFailure', 'AnyBehaviour', 'AnyHandler', 'AwaitCheck', 'BehaviourEvent', 'BehaviourFault', 'BehaviourMap',
-      'BehaviourOf', 'BehaviourSource', 'Behaviours', 'CallOptions', 'ChangeCallback', 'ChangeListener', 'Check',
+      'BehaviourOf', 'BehaviourSource', 'Behaviours', 'CallOptions', 'CancelOutboundRequest', 'ChangeCallback', 'ChangeListener', 'Check',
       'CloseConnection', 'CloseReason', 'Commands', 'ComposedBehaviour', 'ComposedHandler', 'ConnectionClosed',
       'ConnectionEstablished', 'ConnectionEvent', 'ConnectionHandler', 'ConnectionId', 'ConnectionInit',
       'ConnectionOrigin', 'Denial', 'DenialPlace', 'Denied', 'DeniedAt', 'Dial', 'DialCondition', 'DialFailure',
-      'DialFailureKind', 'DialOptions', 'DialTarget', 'Direction', 'EmitEvent', 'EstablishedConnection', 'EventOf',
+      'DialFailureKind', 'DialOptions', 'DialTarget', 'DialUpgradeError', 'Direction', 'EmitEvent', 'EstablishedConnection', 'EventOf',
       'EventsIterator', 'EventsOptions', 'ExternalAddressChange', 'FailedOutcome', 'FromSwarm', 'FullyNegotiatedInbound',
       'FullyNegotiatedOutbound', 'GateStage', 'HandlerContext', 'HandlerError', 'HandlerMap', 'HandlerOutput',
-      'KeyedEvent', 'ListenAddressChange', 'ListenFailure', 'ListenerChange', 'ListenerError', 'MessageDelivered',
+      'KeyedEvent', 'LazyOptions', 'ListenAddressChange', 'ListenFailure', 'ListenUpgradeError', 'ListenerChange', 'ListenerError', 'MessageDelivered',
       'MessageOf', 'MessageUndelivered', 'NegotiatedStream', 'NetworkBehaviour', 'NotifyHandler', 'OpenOptions',
       'OpenStream', 'Opener', 'OutboundStreamRequest', 'PeerExternalAddress', 'PeerProtocolsChange', 'PendingConnection',
       'Poll', 'PollContext', 'ProtocolBehaviourInit', 'ProtocolFilter', 'ProtocolHandlerInit', 'ProtocolInit',
-      'ProtocolList', 'ProtocolListing', 'ProtocolSupport', 'ProtocolsChange', 'ProtocolsView', 'ShortBehaviour',
+      'ProtocolListing', 'ProtocolSupport', 'ProtocolsChange', 'ProtocolsChanged', 'ProtocolsView', 'ShortBehaviour',
       'SignalOptions', 'StreamCallback', 'StreamContext', 'StreamFailure', 'StreamPhase', 'StreamUpgrade',
       'StreamUpgradeErrorKind', 'Subscription', 'Swarm', 'SwarmComponents', 'SwarmConnection', 'SwarmEvents',
       'SwarmInit', 'SwarmLimits', 'SwarmProtocols', 'ToSwarm', 'Toggle', 'ToggleOptions', 'UndeliveredReason',
@@ -91,7 +91,7 @@ const published: Record<string, Names> = {
   './request-response': {
     values: ['requestResponse'],
     types: [
-      'CallOptions', 'HandlerContext', 'InboundFailure', 'ReceivedRequest', 'RequestEvent', 'RequestResponse',
+      'CallOptions', 'HandlerContext', 'InboundFailure', 'LazyOptions', 'ReceivedRequest', 'RequestEvent', 'RequestOptions', 'RequestResponse',
       'RequestResponseInit', 'Serve', 'SignalOptions', 'StreamContext'
     ]
   },
@@ -120,7 +120,8 @@ const declarations = Object.fromEntries(Object.entries(exports).flatMap(([entry,
   typeof target === 'string' ? [] : [[entry, fileURLToPath(new URL(target.types, root))]])) as Record<string, string>
 
 const program = ts.createProgram(Object.values(declarations), {
-  module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext, target: ts.ScriptTarget.ES2022, skipLibCheck: true, types: []
+  module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext, target: ts.ScriptTarget.ES2022, types: [],
+  lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts']
 })
 
 /** The names of types that the declarations of an entry export. */
@@ -155,6 +156,17 @@ describe('the exports map', () => {
     it('exports these types', () => {
       expect(typesOf(entry).sort()).toEqual([...types].sort())
     })
+  })
+
+  it('has declarations that need neither a later lib than ES2022 nor the types of Node', () => {
+    const own = program.getSourceFiles().filter(({ fileName }) => fileName.startsWith(fileURLToPath(new URL('dist/', root))))
+    const problems = own.flatMap((file) => program.getSemanticDiagnostics(file))
+    expect(own.length).toBeGreaterThan(Object.keys(declarations).length)
+    expect(problems.map(({ file, messageText }) => `${file?.fileName ?? ''}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`)).toEqual([])
+    // Else a dependency may have brought them along.
+    for (const { fileName, text } of own.filter((file) => /\b(Async)?Disposable\b|Symbol\.(asyncD|d)ispose/.test(file.text))) {
+      expect(text, fileName).toContain('/// <reference lib="esnext.disposable" preserve="true" />')
+    }
   })
 
   it('leads to the package itself for tools', async () => {

@@ -19,6 +19,7 @@ const PRINTS = [
   /^chat 12D3KooW\w+ hello$/m,
   /^\[ \{ type: 'handler-event', event: 1 \} \]$/m,
   /added \[ '\/files\/1\.0\.0' \] removed \[\][^]*\[[^\]]*'\/files\/1\.0\.0'[^\]]*\] false/,
+  /^door pending 1\nDialFailureError$/m,
   /^connection-idle\nclosed$/m,
   /^\[ '\/chat\/1\.0\.0', '\/chat\/1\.0\.0' \]$/m,
   /^\/chat\/1\.0\.0 hello\nok$/m,

@@ -8,6 +8,14 @@ class CountingWaker {
 }
 
 describe('ProtocolList (S3.16)', () => {
+  it('refuses a string for a list of names, and then nothing has changed', () => {
+    const refusal = new TypeError('Cannot make a list of protocols of a string: give an array of names, such as ["/abc"]')
+    expect(() => new ProtocolList('/abc')).toThrow(refusal)
+    const list = new ProtocolList(['/a'])
+    expect(() => list.replace('/abc')).toThrow(refusal)
+    expect(list.snapshot).toEqual(['/a'])
+  })
+
   it('starts empty, or with the distinct names it is given, at version 0', () => {
     expect(new ProtocolList().snapshot).toEqual([])
     const list = new ProtocolList(['/b', '/a', '/b'])

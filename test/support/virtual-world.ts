@@ -379,6 +379,13 @@ export class VirtualConnection implements PooledConnection, StreamSink {
     this.#node.whenIdle(task)
   }
 
+  nextTurn (task: () => void): void {
+    setImmediate(() => {
+      this.#node.world.touch()
+      task()
+    })
+  }
+
   streamData (port: StreamAdapter, bytes: Uint8Array): void {
     this.#input(() => { this.machine.handleStreamData(port, bytes) })
   }
@@ -464,6 +471,7 @@ export class VirtualConnection implements PooledConnection, StreamSink {
 const NOBODY: StreamSink = {
   isBusy: false,
   whenIdle: task => { task() },
+  nextTurn: task => { task() },
   streamData: () => {},
   streamEnded: () => {},
   streamClosed: () => {},

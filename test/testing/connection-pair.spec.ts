@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RecordingHandler, connectionPair } from '../../src/testing/index.ts'
+import { hex, toHex, wire } from '../support/wire.ts'
 import type { ConnectionPairInit, VirtualStream } from '../../src/testing/index.ts'
 
 const ECHO = ['/echo/1.0.0']
@@ -70,6 +71,75 @@ describe('connectionPair', () => {
     expect(stream.received).toHaveLength(0)
     pair.drive(1)
     expect(stream.read()).toEqual(HELLO)
+  })
+
+  describe('with a lazy request', () => {
+    function lazyPair (init: Partial<ConnectionPairInit> = {}) {
+      const all = echoPair({ latencyMs: 25, ...init })
+      all.pair.dialer.connection.handleRemoteReport('replaced', ECHO)
+      all.dialer.request(ECHO, { lazy: true })
+      return all
+    }
+
+    it.each([[[Infinity]], [[1]], [[3, 1, 7]]])('opens, asks and is answered in one round trip, with chunks of %j bytes (S2.23, S10.1)', chunkSizes => {
+      const { pair, dialer, listener } = lazyPair({ chunkSizes })
+      pair.drive()
+      const stream = outboundStream(dialer)
+      stream.send(HELLO)
+      stream.end()
+      pair.drive(49)
+      expect([stream.received.length, listener.eventsOf('fully-negotiated-inbound').length]).toEqual([0, 1])
+      pair.drive(1)
+      expect([stream.read(), stream.isEnded]).toEqual([HELLO, true])
+    })
+
+    it.each([
+      { name: 'first bytes', use: (stream: VirtualStream) => { stream.send(HELLO); stream.send(HELLO) }, flight: [hex(`HDR E ${toHex(HELLO)}`)] },
+      { name: 'end', use: (stream: VirtualStream) => { stream.end() }, flight: [hex('HDR E')] },
+      { name: 'turn, if there is neither', use: () => {}, flight: [hex('HDR E')] },
+      { name: 'reset, never', use: (stream: VirtualStream) => { stream.reset(new Error('no')) }, flight: [] }
+    ])('sends the opening with the $name (S2.27, S2.28)', ({ use, flight }) => {
+      const { pair, dialer } = lazyPair()
+      dialer.onEvent = event => {
+        if (event.type === 'fully-negotiated-outbound') {
+          use(event.stream as VirtualStream)
+        }
+      }
+      const negotiation: string[] = []
+      const { connection } = pair.listener
+      const handleStreamData = connection.handleStreamData.bind(connection)
+      connection.handleStreamData = (port, bytes) => {
+        negotiation.push(toHex(bytes))
+        handleStreamData(port, bytes)
+      }
+      pair.drive(25)
+      expect(negotiation).toEqual(flight)
+    })
+
+    it('fails for good when the peer refuses, and gives nothing of what the peer takes for a proposal (S2.26, N19)', () => {
+      const { pair, dialer, listener } = lazyPair()
+      listener.protocols = ['/b']
+      listener.wake()
+      pair.drive()
+      const stream = outboundStream(dialer)
+      stream.send(wire('B data'))
+      pair.drive(50)
+      expect(stream.resetBy).toMatchObject({ name: 'NegotiationError' })
+      expect([stream.received.length, stream.isEnded]).toEqual([0, false])
+      expect(() => { stream.send(HELLO) }).toThrow(stream.resetBy)
+      stream.end()
+      pair.drive(25)
+      expect(listener.eventsOf('fully-negotiated-inbound')).toMatchObject([{ protocol: '/b', stream: { resetBy: stream.resetBy } }])
+    })
+
+    it('is lost with its connection', () => {
+      const { pair, dialer } = lazyPair()
+      pair.drive()
+      pair.listener.connection.abort(new Error('gone'))
+      pair.drive(100)
+      expect(outboundStream(dialer).resetBy?.message).toBe('gone')
+      expect([...pair.dialer.connection.streams]).toEqual([])
+    })
   })
 
   it('closes both ends when one closes, each with one closed output as its last (S6.8)', () => {

@@ -152,6 +152,16 @@ describe('swarm() and negotiated()', () => {
     expectTypeOf(byHand.services.swarm).toEqualTypeOf<Swarm<{ readonly ping: Ping }>>()
   })
 
+  it('let streams of stock services be opened lazily', () => {
+    const open = async (connection: Connection) => [
+      await connection.newStream('/a/1', { lazy: true }),
+      await connection.newStream('/a/1', { lazy: undefined, signal: AbortSignal.timeout(1000) }),
+      // @ts-expect-error -- lazy is true or false
+      await connection.newStream('/a/1', { lazy: 'yes' })
+    ]
+    expectTypeOf(open).returns.resolves.toExtend<object[]>()
+  })
+
   it('make a swarm that a service can ask for without naming behaviours', () => {
     expectTypeOf(node.services.swarm).toExtend<Pick<Swarm, 'connections' | 'protocols'>>()
   })

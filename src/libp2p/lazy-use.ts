@@ -1,0 +1,90 @@
+import { Uint8ArrayList } from 'uint8arraylist'
+import type { Stream } from '@libp2p/interface'
+import type { StreamEnd } from './stream-reader.ts'
+
+/**
+ * What is different for the user of a stream that was opened lazily (S2.26 to S2.28): the first bytes share their write with
+ * the opening, and once the peer did not agree, writing fails with the very error that reading fails with.
+ *
+ * `send` stays in place after the peer agreed, as somebody may have put another around it by then.
+ */
+export class LazyUse {
+  readonly #stream: Stream
+  readonly #end: StreamEnd
+  readonly #send: Stream['send']
+  /** Header and proposal, until they are sent. */
+  #opening: Uint8Array | undefined
+  #isConfirmed = false
+  #closeReadLater: (() => Promise<void>) | undefined
+
+  /**
+   * @param stream - gets another `send`
+   * @param end - what the stream closed with
+   * @param opening - what the peer has to see first
+   */
+  constructor (stream: Stream, end: StreamEnd, opening: Uint8Array) {
+    this.#stream = stream
+    this.#end = end
+    this.#opening = opening
+    this.#send = stream.send.bind(stream)
+    stream.send = data => this.#write(data)
+  }
+
+  /** Sends the opening, if nothing has yet: nothing that may be written is waited for any longer. */
+  flush (): void {
+    const opening = this.#opening
+    if (opening === undefined || this.#stream.writeStatus !== 'writable') {
+      return
+    }
+    this.#opening = undefined
+    try {
+      this.#send(opening)
+    } catch {
+      // The host has aborted the stream with this error, so its user meets it there.
+    }
+  }
+
+  /**
+   * Ends this side, without waiting for the peer to agree (S2.27). That the peer did not is no failure of closing (S2.26); the
+   * host's own `close` may reject then, or go on for ever, if it was waiting for the link.
+   *
+   * @param close - the host's
+   */
+  async close (close: () => Promise<void>): Promise<void> {
+    this.flush()
+    await new Promise<void>((resolve, reject) => {
+      this.#stream.addEventListener('close', () => { resolve() }, { once: true })
+      close().then(resolve, reject)
+    })
+  }
+
+  /**
+   * Ends reading once the peer agreed: at once it would drop the answer with everything else.
+   *
+   * @param closeRead - the host's
+   */
+  async closeRead (closeRead: () => Promise<void>): Promise<void> {
+    if (this.#isConfirmed) {
+      await closeRead()
+    } else {
+      this.#closeReadLater = closeRead
+    }
+  }
+
+  /** The peer agreed. */
+  confirmed (): void {
+    this.#isConfirmed = true
+    this.#closeReadLater?.().catch(() => {
+      // Its user was answered, and does not read any more.
+    })
+  }
+
+  #write (data: Uint8Array | Uint8ArrayList): boolean {
+    if (this.#end.failure !== undefined) {
+      throw this.#end.failure
+    }
+    const opening = this.#opening
+    this.#opening = undefined
+    return this.#send(opening === undefined ? data : new Uint8ArrayList(opening, data))
+  }
+}
