@@ -5,69 +5,148 @@ import { CloningTwin } from './cloning-twin.ts'
 import { SpinningHandler } from './spinning-handler.ts'
 import type { MuxerPort } from 'libp2p-behaviours/connection'
 
-/** Behaviours and names of each, as libp2p/rust-libp2p measures: 10, 100 and 1000 names in all, and twice as many with 20 behaviours. */
+/**
+ * What an iteration, one turn of a connection from its wake to PENDING, does:
+ * - `idle`: nothing woke; the connection is polled all the same
+ * - `one-woke`: one handler woke, and nothing changed
+ * - `clone`: the slow twin of `one-woke`
+ * - `mark-sweep`: the same names as before in another order, in an array that is not frozen: the full diff, without a change
+ * - `one-added`: the handler that woke lists one name more, or one less
+ * - `all-changed`: each handler woke, and lists other names than before
+ */
+const VARIANTS = ['idle', 'one-woke', 'clone', 'mark-sweep', 'one-added', 'all-changed'] as const
+
+/** What is timed, and the proof that its work was done. */
+interface Bench {
+  run (iterations: number): number
+  verify (iterations: number, checksum: number): boolean
+}
+
+/** The sizes that libp2p/rust-libp2p measures: 10, 100 and 1000 names in all, and twice as many with 20 behaviours; and 200 behaviours. */
 const SIZES = [
   [1, 10], [1, 100], [1, 1000],
   [5, 2], [5, 20], [5, 200],
   [10, 1], [10, 10], [10, 100],
-  [20, 1], [20, 10], [20, 100]
+  [20, 1], [20, 10], [20, 100],
+  [200, 1], [200, 5]
 ] as const
 
-/** One turn of a connection where one handler woke and nothing changed, from its wake to PENDING. */
+/** One turn of a connection: see the variants. */
 export default matrix({
   name: 'connection-poll',
   axes: {
-    behaviours: [1, 5, 10, 20],
+    behaviours: [1, 5, 10, 20, 200],
     iterations: [1000],
     /** Names that each behaviour lists. */
-    protocols: [1, 2, 10, 20, 100, 200, 1000],
-    /** Our connection with one handler that wakes itself, or the slow twin of its diff with the same handlers. */
-    variant: ['one-woke', 'clone']
+    protocols: [1, 2, 5, 10, 20, 100, 200, 1000],
+    variant: VARIANTS
   },
-  exclude: ({ behaviours, protocols }) => !SIZES.some(size => size[0] === behaviours && size[1] === protocols),
+  exclude: ({ behaviours, protocols, variant }) => !SIZES.some(size => size[0] === behaviours && size[1] === protocols)
+    // One name has no other order.
+    || (variant === 'mark-sweep' && protocols === 1),
   baseline: { variant: 'clone' },
-  claims: [{ where: { variant: 'one-woke' }, axis: 'protocols', slope: [-0.1, 0.1] }],
-  setup: ({ behaviours, protocols, variant }) => {
-    const handlers = Array.from({ length: behaviours }, (_, owner) =>
-      new SpinningHandler(Array.from({ length: protocols }, (_, index) => `/bench/${owner}/${index}/1.0.0`)))
-    return new Turns(handlers, variant === 'one-woke' ? oneWoke(handlers) : clone(handlers))
+  claims: [
+    { where: { variant: 'idle' }, axis: 'protocols', slope: [-0.1, 0.1] },
+    { where: { variant: 'one-woke' }, axis: 'protocols', slope: [-0.1, 0.1] }
+  ],
+  setup: ({ behaviours, protocols, variant }): Bench => {
+    const names = Array.from({ length: behaviours }, (_, owner) =>
+      Array.from({ length: protocols }, (_, index) => `/bench/${owner}/${index}/1.0.0`))
+    switch (variant) {
+      case 'idle':
+        return idle(names.map(own => frozen(own)))
+      case 'one-woke':
+        return turns(names.map(own => frozen(own)), { spinning: 1, noticesPerTurn: 0 })
+      case 'clone':
+        return clone(names.map(own => frozen(own)))
+      case 'mark-sweep':
+        return turns(names.map(own => new SpinningHandler(own, own.toReversed())), { spinning: 1, noticesPerTurn: 0 })
+      case 'one-added':
+        return turns(names.map(own => frozen(own, [...own, '/bench/added/1.0.0'])), { spinning: 1, noticesPerTurn: 1 })
+      case 'all-changed':
+        return turns(names.map(own => frozen(own, own.map(name => `${name}/changed`))), { spinning: behaviours, noticesPerTurn: 2 })
+    }
   },
-  run: (turns, iterations) => turns.take(iterations),
-  verify: (turns, { iterations, checksum }) => checksum === iterations && turns.polls === iterations
+  run: (bench, iterations) => bench.run(iterations),
+  verify: (bench, { iterations, checksum }) => bench.verify(iterations, checksum)
 })
 
-/** Turns in which the last of some handlers spins, and nobody else may be polled. */
-class Turns {
-  readonly #handlers: readonly SpinningHandler[]
-  readonly #drain: () => void
-  readonly #pollsBefore: number
+function frozen (...listings: ReadonlyArray<readonly string[]>): SpinningHandler {
+  return new SpinningHandler(...listings.map(listing => Object.freeze([...listing])))
+}
 
-  constructor (handlers: readonly SpinningHandler[], drain: () => void) {
-    this.#handlers = handlers
-    this.#drain = drain
-    this.#pollsBefore = this.#allPolls
-  }
+/**
+ * The last `spinning` of `handlers` spin. The checksum is the number of spins of each; every handler has to hear of every
+ * change, and where there is none nobody else may be polled.
+ */
+function turns (handlers: readonly SpinningHandler[], { spinning, noticesPerTurn }: { spinning: number, noticesPerTurn: number }): Bench {
+  const { drain } = connect(handlers)
+  const woken = handlers.slice(-spinning)
+  return benchOf(handlers, woken, noticesPerTurn, iterations => {
+    woken.forEach(handler => { handler.spin(iterations) })
+    drain()
+  })
+}
 
-  /** Polls of all handlers since the first turn. */
-  get polls (): number {
-    return this.#allPolls - this.#pollsBefore
-  }
+/** The slow twin, where the last handler spins. */
+function clone (handlers: readonly SpinningHandler[]): Bench {
+  const twin = new CloningTwin(handlers)
+  const woken = handlers.slice(-1)
+  return benchOf(handlers, woken, 0, iterations => {
+    woken.forEach(handler => { handler.spin(iterations) })
+    while (twin.isWoken) {
+      if (twin.poll()) {
+        throw new Error('the set of names changed')
+      }
+    }
+  })
+}
 
-  /** Returns how often the spinning handler was polled. */
-  take (turns: number): number {
-    const spinning = this.#handlers.at(-1)
-    const before = spinning?.polls ?? 0
-    spinning?.spin(turns)
-    this.#drain()
-    return (spinning?.polls ?? 0) - before
-  }
-
-  get #allPolls (): number {
-    return this.#handlers.reduce((sum, handler) => sum + handler.polls, 0)
+function benchOf (
+  handlers: readonly SpinningHandler[], woken: readonly SpinningHandler[], noticesPerTurn: number, run: (iterations: number) => void
+): Bench {
+  const spins = (): number => sum(woken, ({ spins }) => spins)
+  const pollsBefore = sum(handlers, ({ polls }) => polls)
+  const noticesBefore = sum(handlers, ({ notices }) => notices)
+  return {
+    run (iterations) {
+      const before = spins()
+      run(iterations)
+      return (spins() - before) / woken.length
+    },
+    verify (iterations, checksum) {
+      const polls = sum(handlers, ({ polls }) => polls) - pollsBefore
+      const notices = sum(handlers, ({ notices }) => notices) - noticesBefore
+      return checksum === iterations
+        && notices === iterations * noticesPerTurn * handlers.length
+        && (noticesPerTurn > 0 || polls === iterations * woken.length)
+    }
   }
 }
 
-function oneWoke (handlers: readonly SpinningHandler[]): () => void {
+function sum (handlers: readonly SpinningHandler[], of: (handler: SpinningHandler) => number): number {
+  return handlers.reduce((total, handler) => total + of(handler), 0)
+}
+
+/** The checksum is the number of answers, of which each has to be PENDING; nobody may be polled. */
+function idle (handlers: readonly SpinningHandler[]): Bench {
+  const { connection } = connect(handlers)
+  const pollsBefore = sum(handlers, ({ polls }) => polls)
+  let now = 0
+  return {
+    run (iterations) {
+      let answers = 0
+      for (let left = iterations; left > 0; left--) {
+        answers += connection.poll(++now) === PENDING ? 1 : 0
+      }
+      return answers
+    },
+    verify: (iterations, checksum) => checksum === iterations && now === iterations && sum(handlers, ({ polls }) => polls) === pollsBefore
+  }
+}
+
+/** A connection that has been polled until it rests, and has all the names. */
+function connect (handlers: readonly SpinningHandler[]): { connection: Connection<unknown>, drain: () => void } {
   let isWoken = true
   const connection = new Connection({
     id: 'bench',
@@ -86,22 +165,11 @@ function oneWoke (handlers: readonly SpinningHandler[]): () => void {
     }
   }
   drain()
-  const expected = handlers.reduce((sum, handler) => sum + handler.listenProtocols().length, 0)
+  const expected = new Set(handlers.flatMap(handler => handler.listenProtocols())).size
   if (connection.localProtocols.size !== expected) {
     throw new Error(`the connection has ${connection.localProtocols.size} of ${expected} protocols`)
   }
-  return drain
-}
-
-function clone (handlers: readonly SpinningHandler[]): () => void {
-  const twin = new CloningTwin(handlers)
-  return () => {
-    while (twin.isWoken) {
-      if (twin.poll()) {
-        throw new Error('the set of names changed')
-      }
-    }
-  }
+  return { connection, drain }
 }
 
 const IDLE_MUXER: MuxerPort = { openStream () {}, cancelOpening () {}, close () {}, abort () {} }

@@ -1,30 +1,45 @@
 import { PENDING } from 'libp2p-behaviours'
-import type { ConnectionHandler, Poll, PollContext } from 'libp2p-behaviours'
+import type { ConnectionEvent, ConnectionHandler, Poll, PollContext } from 'libp2p-behaviours'
 
-/** Lists some protocols, and when told to spin wakes itself again and again: one poll a turn. */
+/** Lists some protocols, and when told to spin wakes itself again and again, each time with the next of its listings. */
 export class SpinningHandler implements ConnectionHandler {
-  readonly #protocols: readonly string[]
+  readonly #listings: ReadonlyArray<readonly string[]>
   #cx: PollContext | undefined
   #left = 0
+  #spins = 0
   #polls = 0
+  #notices = 0
 
-  constructor (protocols: readonly string[]) {
-    this.#protocols = Object.freeze([...protocols])
+  /**
+   * @param listings - what it lists after one spin and the next, from the first one again after the last one
+   */
+  constructor (...listings: ReadonlyArray<readonly string[]>) {
+    this.#listings = listings
   }
 
-  /** How often it was polled. */
+  /** How often it spun: polls that it had asked for. */
+  get spins (): number {
+    return this.#spins
+  }
+
+  /** How often it was polled, also because it was told something. */
   get polls (): number {
     return this.#polls
   }
 
-  /** Asks for the first of `times` polls; each one asks for the next. */
+  /** How often it was told that names were added or removed. */
+  get notices (): number {
+    return this.#notices
+  }
+
+  /** Asks for the first of `times` spins; each one asks for the next. */
   spin (times: number): void {
     this.#left = times
     this.#cx?.wake()
   }
 
   listenProtocols (): readonly string[] {
-    return this.#protocols
+    return this.#listings[this.#spins % this.#listings.length] ?? []
   }
 
   keepAlive (): boolean {
@@ -34,13 +49,18 @@ export class SpinningHandler implements ConnectionHandler {
   poll (cx: PollContext): Poll<never> {
     this.#cx = cx
     this.#polls++
-    if (--this.#left > 0) {
-      cx.wake()
+    if (this.#left > 0) {
+      this.#spins++
+      if (--this.#left > 0) {
+        cx.wake()
+      }
     }
     return PENDING
   }
 
-  onConnectionEvent (): void {
-    // Nothing happens on this connection.
+  onConnectionEvent ({ type }: ConnectionEvent): void {
+    if (type === 'local-protocols-change') {
+      this.#notices++
+    }
   }
 }

@@ -50,6 +50,8 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   readonly #lifecycle: Lifecycle<Stream, FromBehaviour, ToBehaviour>
   readonly #turn: Turn
   #isPeerKept = false
+  /** Until then a poll that nobody asked for has nothing to do; what brings a deadline forward asks for one. */
+  #restsUntil: Instant = -Infinity
 
   /**
    * @param components - who it works with; the handler gets its first notice before this returns (S3.13)
@@ -282,6 +284,10 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
    * @throws InvalidStateError when called from inside a poll of this connection
    */
   poll (now: Instant): Poll<ConnectionOutput<Stream, ToBehaviour>> {
+    if (this.#turn.isResting && now < this.#restsUntil) {
+      this.#outlet.now = now
+      return PENDING
+    }
     this.#turn.enter()
     this.#outlet.now = now
     try {
@@ -395,6 +401,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     if (this.#root.endTurn() || areStreamsLater) {
       this.#turn.continueLater()
     }
+    this.#restsUntil = this.#lifecycle.deadline
     this.#turn.end()
   }
 

@@ -102,19 +102,15 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
   /** Reads listing and keep-alive again (S4.10). */
   refresh (): void {
     this.isStale = false
-    this.#call('listenProtocols', () => {
-      const listing = this.#handler.listenProtocols()
-      this.#link.follow(listing)
-      this.#listing = listing
-    })
-    this.isKeepAlive = this.#call('keepAlive', () => this.#handler.keepAlive?.() === true) ?? false
+    this.#refreshListing()
+    this.#refreshKeepAlive()
   }
 
   /** Its next output. */
   poll (now: Instant): Poll<HandlerOutput<ToBehaviour, unknown, unknown>> {
     this.isStale = true
     this.#beginPoll(now)
-    const output = this.#call('poll', () => this.#handler.poll === undefined ? PENDING : checkOutput(this.#handler.poll(this))) ?? PENDING
+    const output = this.#poll()
     this.#endPoll(output !== PENDING)
     return output
   }
@@ -191,6 +187,42 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
   #endPoll (isWoken: boolean): void {
     this.#isPolling = false
     this.isWoken = isWoken
+  }
+
+  // The next three are on the path of every turn, where a closure for each call would be most of the cost.
+
+  #poll (): Poll<HandlerOutput<ToBehaviour, unknown, unknown>> {
+    if (this.#hasFailed) {
+      return PENDING
+    }
+    try {
+      return this.#handler.poll === undefined ? PENDING : checkOutput(this.#handler.poll(this))
+    } catch (thrown) {
+      this.failed('poll', thrown)
+      return PENDING
+    }
+  }
+
+  #refreshListing (): void {
+    if (this.#hasFailed) {
+      return
+    }
+    try {
+      const listing = this.#handler.listenProtocols()
+      this.#link.follow(listing)
+      this.#listing = listing
+    } catch (thrown) {
+      this.failed('listenProtocols', thrown)
+    }
+  }
+
+  #refreshKeepAlive (): void {
+    try {
+      this.isKeepAlive = !this.#hasFailed && this.#handler.keepAlive?.() === true
+    } catch (thrown) {
+      this.isKeepAlive = false
+      this.failed('keepAlive', thrown)
+    }
   }
 
   /** After the throw of one part of a composition its siblings are still to be heard. */

@@ -26,6 +26,11 @@ export class Turn implements Waker {
     this.#owner = owner
   }
 
+  /** Nobody asked for a poll since the last turn ended. */
+  get isResting (): boolean {
+    return !this.#isRunning && !this.#isAsked
+  }
+
   /** A poll begins, and with it a turn, unless one is running. */
   enter (): void {
     this.refuse()

@@ -348,12 +348,19 @@ class Composition implements RoutedHandler, PartOwner {
     if (part.hasFailed) {
       return false
     }
-    const isKeepAlive = this.#guard(part, 'keepAlive', () => part.handler.keepAlive?.() === true, true)
-    if (isKeepAlive !== part.isKeepAlive) {
-      part.isKeepAlive = isKeepAlive
-      this.#keepAliveCount += isKeepAlive ? 1 : -1
+    // Without closures: this is on the path of every turn.
+    let method = 'keepAlive'
+    try {
+      const isKeepAlive = part.handler.keepAlive?.() === true
+      if (isKeepAlive !== part.isKeepAlive) {
+        part.isKeepAlive = isKeepAlive
+        this.#keepAliveCount += isKeepAlive ? 1 : -1
+      }
+      method = 'listenProtocols'
+      return part.list(part.handler.listenProtocols())
+    } catch (thrown) {
+      throw this.#faultOf(part, method, thrown, true)
     }
-    return this.#guard(part, 'listenProtocols', () => part.list(part.handler.listenProtocols()), true)
   }
 }
 

@@ -109,12 +109,20 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
   readonly outputs: Array<ConnectionOutput<VirtualStream, unknown>> = []
   /** What `pollReport` gave so far. */
   readonly reports: ConnectionReport[] = []
+  /** How often the connection asked to be polled. */
+  wakes = 0
+  /** Turns of the connection so far. */
+  turns = 0
+  /** While true the muxer opens no stream: each request for one fails. */
+  isRefusing = false
   readonly #clock: VirtualClock
   readonly #chunkSizes: readonly number[]
   readonly #post: (deliver: () => void) => void
   /** What the muxer has to tell once the drain is over. */
   readonly #inputs: Array<() => void> = []
   readonly #ports: Set<VirtualPort> = new Set()
+  /** What a muxer that is stalled owes; undefined while it answers. */
+  #owed: Array<() => void> | undefined
   #other: PairEnd | undefined
   #isDraining = false
   #isWoken = false
@@ -130,7 +138,10 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
     const components = {
       id: direction, peer, direction, handler, muxer: this,
       interest: { protocolChanges: true },
-      wake: () => { this.#isWoken = true }
+      wake: () => {
+        this.wakes++
+        this.#isWoken = true
+      }
     }
     this.connection = new Connection(components, init, clock.now)
   }
@@ -138,6 +149,35 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
   /** @internal The end that this one is linked with. */
   meet (other: PairEnd): void {
     this.#other = other
+  }
+
+  /** Streams of this end that wait for a slot, and that negotiate. */
+  get pending (): { readonly waiting: number, readonly negotiating: number } {
+    let waiting = 0
+    let negotiating = 0
+    for (const { phase } of this.#ports) {
+      waiting += phase === 'waiting' ? 1 : 0
+      negotiating += phase === 'negotiating' ? 1 : 0
+    }
+    return { waiting, negotiating }
+  }
+
+  /** From now on the muxer answers neither requests for streams nor `close`, until {@link resume}. */
+  stall (): void {
+    this.#owed ??= []
+  }
+
+  /**
+   * The muxer answers again, and first what it owes.
+   *
+   * @param order - whether the oldest request is answered first. Default `oldest-first`
+   */
+  resume (order: 'oldest-first' | 'newest-first' = 'oldest-first'): void {
+    const owed = this.#owed ?? []
+    this.#owed = undefined
+    for (const answer of order === 'oldest-first' ? owed : owed.toReversed()) {
+      this.input(answer)
+    }
   }
 
   /** Polls until nothing moves; false when there was nothing to do. */
@@ -148,6 +188,7 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
     this.#isDraining = true
     do {
       this.#isWoken = false
+      this.turns++
       for (let output = this.connection.poll(this.#clock.now); output !== PENDING; output = this.connection.poll(this.#clock.now)) {
         this.outputs.push(output)
       }
@@ -164,7 +205,12 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
   // -------------------------------------------------------------------------------------------------- the muxer
 
   openStream (opening: StreamOpening): void {
-    this.input(() => {
+    const isRefused = this.isRefusing
+    this.#answer(() => {
+      if (isRefused) {
+        this.connection.handleOutboundStreamFailure(opening, new Error('The muxer refused to open a stream'))
+        return
+      }
       const far = this.#far()
       let remote: VirtualPort | undefined
       const local = this.#makePort(() => remote)
@@ -179,11 +225,13 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
   cancelOpening (): void {}
 
   close (): void {
-    for (const { stream } of this.#ports) {
-      stream.end()
-    }
-    this.#post(() => { this.#far().#end() })
-    this.input(() => { this.#end() })
+    this.#answer(() => {
+      for (const { stream } of this.#ports) {
+        stream.end()
+      }
+      this.#post(() => { this.#far().#end() })
+      this.#end()
+    })
   }
 
   abort (error: Error): void {
@@ -254,5 +302,13 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
       throw new Error('Cannot reach the other end: the pair is not linked yet')
     }
     return this.#other
+  }
+
+  #answer (deliver: () => void): void {
+    if (this.#owed === undefined) {
+      this.input(deliver)
+    } else {
+      this.#owed.push(deliver)
+    }
   }
 }

@@ -149,6 +149,11 @@ export class VirtualPort implements StreamPort<VirtualStream> {
     })
   }
 
+  /** How far the connection is with it; one that was reset is `ended`. */
+  get phase (): 'waiting' | 'negotiating' | 'paused' | 'assumed' | 'accepted' | 'ended' {
+    return this.stream.resetBy === undefined ? this.#phase : 'ended'
+  }
+
   start (): void {
     this.#phase = 'negotiating'
     for (let left = this.#arrivals.length; left > 0; left--) {

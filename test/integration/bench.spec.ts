@@ -185,7 +185,7 @@ describe('npm run bench', { timeout: 240_000 }, () => {
     const ids = stdout.trimEnd().split('\n')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const counts = {
-      'connection-poll': 12 * 2, 'executor-schedule': 2,
+      'connection-poll': 14 * 6 - 3, 'executor-schedule': 2,
       'negotiation-pair': 5 * 2, 'negotiation-refusals': 4 * 2, 'negotiation-sans-io': 3 * 2, 'negotiation-streams': 2 * 3,
       'subscriptions-add-remove': 5 * 4, 'subscriptions-dispatch': 4 * 2, 'subscriptions-size': 9 * 3, 'when-all': 4 * 2
     }

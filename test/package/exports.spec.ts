@@ -98,10 +98,13 @@ const published: Record<string, Names> = {
   './testing': {
     values: [
       'ConnectionPair', 'NegotiationPair', 'PairEnd', 'RecordingHandler', 'ScriptedConnection', 'ScriptedMuxer',
-      'ScriptedStream', 'VirtualClock', 'VirtualStream', 'chunksOf', 'connectionPair', 'everySplit', 'randomSplits',
-      'recordingHandler', 'scriptedMuxer', 'seededRandom'
+      'ScriptedStream', 'VirtualClock', 'VirtualStream', 'chunksOf', 'connectionPair', 'everySplit', 'handlerComplianceSuite',
+      'randomSplits', 'recordingHandler', 'scriptedMuxer', 'seededRandom', 'shrinkScript', 'simulate'
     ],
-    types: ['ConnectionPairInit', 'NegotiationPairInit', 'RecordedEvent', 'ScriptedConnectionOptions']
+    types: [
+      'BrokenScript', 'ComplianceSubject', 'ConnectionPairInit', 'NegotiationPairInit', 'RecordedEvent', 'ScriptedConnectionOptions',
+      'SimulateOptions', 'Simulation', 'SuiteRunner'
+    ]
   },
   './bench': {
     values: ['main', 'matrix'],

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest'
+import { PingHandler } from '../../src/behaviours/ping-handler.ts'
+import { protocolHandler } from '../../src/behaviours/protocol-handler.ts'
+import { RequestHandler } from '../../src/behaviours/request-handler.ts'
+import { Calls } from '../../src/behaviours/calls.ts'
+import { PENDING } from '../../src/core/poll.ts'
+import { composeHandlers } from '../../src/handler/compose.ts'
+import { ProtocolList } from '../../src/protocols/index.ts'
+import { RecordingHandler, handlerComplianceSuite } from '../../src/testing/index.ts'
+import { ALICE, SOMEWHERE } from '../support/virtual-world.ts'
+import type { PollContext, ProtocolsChange } from 'libp2p-behaviours'
+import type { ComplianceSubject } from '../../src/testing/index.ts'
+import type { ConnectionEvent } from '../../src/handler/connection-handler.ts'
+
+const runner = { describe, it }
+
+const ping = () => new PingHandler({ intervalMs: 1000, timeoutMs: 500 })
+const openStream = { type: 'open-stream' } as const
+
+function requestHandler (): RequestHandler {
+  const limits = { maxRequestBytes: 100, maxResponseBytes: 100, maxInboundRequests: 2, maxOutboundRequests: 2, timeoutMs: 1000 }
+  const connection = { id: 'c1', peer: ALICE, direction: 'outbound', address: SOMEWHERE, limits: undefined, signal: new AbortController().signal } as const
+  return new RequestHandler({ protocols: ['/compliance/request/1.0.0'], serve: () => new Uint8Array(1), limits }, connection)
+}
+
+function send (): unknown {
+  const call = new Calls<Uint8Array>({ action: 'Cannot request', maxOpen: 1 }).start({ peer: ALICE, connection: 'c1' }, {}, 1000)
+  // Nobody waits for it here.
+  call.promise.catch(() => {})
+  return { type: 'send', request: new Uint8Array(3), call }
+}
+
+handlerComplianceSuite(runner, 'an empty composition', { create: () => composeHandlers({}) })
+handlerComplianceSuite(runner, 'a composition', {
+  create: () => composeHandlers({ ping: ping(), inner: composeHandlers({ chat: protocolHandler({ protocols: '/chat/1', inbound: () => {} }), ping: ping() }) }),
+  behaviourEvents: [{ handler: 'ping', event: { type: 'ping-now' } }, { handler: 'inner', event: { handler: 'chat', event: openStream } }]
+})
+handlerComplianceSuite(runner, 'protocolHandler', {
+  create: () => protocolHandler({ protocols: new ProtocolList(['/chat/1', '/chat/2']), inbound: () => {}, outbound: () => {}, outboundFailed: () => {} }),
+  behaviourEvents: [openStream, { ...openStream, protocols: ['/other/1'] }]
+})
+handlerComplianceSuite(runner, 'the handler of ping', { create: ping, behaviourEvents: [{ type: 'ping-now' }] })
+handlerComplianceSuite(runner, 'the handler of requestResponse', { create: requestHandler, get behaviourEvents () { return [send(), send(), send()] } })
+handlerComplianceSuite(runner, 'RecordingHandler', { create: () => new RecordingHandler(['/a']) })
+
+/** Rules of the suite that a handler breaks. */
+function brokenBy (subject: ComplianceSubject): string[] {
+  const broken: string[] = []
+  handlerComplianceSuite({
+    describe: (_, body) => { body() },
+    it: (rule, body) => {
+      try {
+        body()
+      } catch {
+        broken.push(rule.slice(0, 24))
+      }
+    }
+  }, 'subject', subject)
+  return broken
+}
+
+/** A handler that breaks one rule. */
+class Faulty extends RecordingHandler {
+  constructor (...methods: ReadonlyArray<Partial<RecordingHandler> & { pollClose? (cx: PollContext): unknown }>) {
+    super(['/a'])
+    Object.assign(this, ...methods)
+  }
+}
+
+describe('the suite', () => {
+  const shared = new RecordingHandler(['/a'])
+  let kept: ProtocolsChange | undefined
+  let turns = 0
+
+  it.each<[string, () => RecordingHandler, string]>([
+    ['is the same each time', () => shared, 'is a new one each time'],
+    ['lists what is no name', () => new RecordingHandler(['no name']), 'lists valid names'],
+    ['lists other names each time', () => new Faulty({ listenProtocols: () => [`/a/${turns++}`] }), 'lists valid names'],
+    ['always has something', () => new Faulty({ poll: () => ({ type: 'notify-behaviour', event: 1 }) }), 'comes to rest'],
+    ['wakes itself without end', () => new Faulty({ poll: cx => { cx.wake(); return PENDING } }), 'comes to rest'],
+    ['waits for NaN', () => new Faulty({ poll: cx => { cx.wakeAt(NaN); return PENDING } }), 'waits for deadlines'],
+    ['waits for now', () => new Faulty({ poll: cx => { cx.wakeAt(cx.now); return PENDING } }), 'waits for deadlines'],
+    ['keeps a change', () => new Faulty({
+      onConnectionEvent: (event: ConnectionEvent<unknown, unknown>) => {
+        if (event.type === 'local-protocols-change') {
+          kept?.protocols.toArray()
+          kept = event.change
+        }
+      }
+    }), 'takes changes of protocols'],
+    ['has no opinion on keep-alive', () => new Faulty({ keepAlive: () => 1 as unknown as boolean }), 'says with true or false'],
+    ['never ends', () => new Faulty({ pollClose: () => 1 }), 'ends: it gives its last'],
+    ['waits for nothing at its end', () => new Faulty({ pollClose: () => PENDING }), 'ends: it gives its last']
+  ])('finds a handler that %s', (_, create, rule) => {
+    expect(brokenBy({ create }).some(broken => broken.startsWith(rule) || rule.startsWith(broken))).toBe(true)
+  })
+
+  it('finds a handler that asks for a stream without a name, or throws when it fails', () => {
+    class Asking extends RecordingHandler {
+      override onBehaviourEvent (): void {
+        this.request([])
+      }
+
+      override onConnectionEvent (event: ConnectionEvent<unknown, unknown>): void {
+        if (event.type === 'dial-upgrade-error' && event.error.kind === 'timeout') {
+          throw event.error
+        }
+      }
+    }
+    expect(brokenBy({ create: () => new Asking(), behaviourEvents: [1] })).toEqual(['asks for streams by vali', 'takes the failure of its'])
+  })
+})

@@ -1,0 +1,234 @@
+import { composeHandlers } from '../../src/handler/compose.ts'
+import { brokenProtocolRule } from '../../src/protocols/stream-protocol.ts'
+import { ClosingHandler, SimulatedHandler } from './simulated-handler.ts'
+import type { AnyHandler } from '../../src/handler/connection-handler.ts'
+import type { ConnectionInit } from '../../src/connection/connection-config.ts'
+import type { PairEnd } from '../../src/testing/index.ts'
+import type { Thrower } from './simulated-handler.ts'
+import type { Step } from './script.ts'
+
+/** Limits so small that scripts meet them. */
+export const LIMITS = {
+  outboundTimeoutMs: 50, inboundTimeoutMs: 60, closeTimeoutMs: 40, maxHandlerEventsPerTurn: 4, maxQueuedBehaviourEvents: 4,
+  maxQueuedOutboundRequests: 4, maxNegotiatingOutboundStreams: 3, maxNegotiatingInboundStreams: 2, maxQueuedInboundStreams: 2,
+  maxRemoteProtocols: 3, maxLocalProtocols: 64
+} as const satisfies ConnectionInit
+
+/** The sources of remote reports. */
+type Source = 'left' | 'right' | 'host'
+
+/** One end of the pair: its parts, a model of what its connection has to be like, and the comparison of both. */
+export class SimulatedEnd {
+  readonly name: Step['end']
+  readonly left: SimulatedHandler
+  readonly right: SimulatedHandler
+  /** The parts, one inside a composition of its own. */
+  readonly handler: AnyHandler
+  readonly #broken: (what: string) => void
+  readonly #idleTimeoutMs: number
+  readonly #reported = new Map<Source, Set<string>>()
+  /** Behaviour events that the connection took. */
+  readonly #accepted: Record<'left' | 'right', number[]> = { left: [], right: [] }
+  #end: PairEnd | undefined
+  #hostRequests = 0
+  #flooded: { readonly notice: SimulatedHandler, readonly at: number } | undefined
+  #closingSince: number | undefined
+
+  constructor (name: Step['end'], idleTimeoutMs: number, nextId: () => number, broken: (what: string) => void) {
+    this.name = name
+    this.#idleTimeoutMs = idleTimeoutMs
+    this.#broken = what => { broken(`${name}: ${what}`) }
+    const world = {
+      nextId,
+      broken: this.#broken,
+      protocols: (side: 'local' | 'remote') => this.#end?.connection[`${side}Protocols`],
+      noticed: (handler: SimulatedHandler) => { this.#noticed(handler) }
+    }
+    this.left = new ClosingHandler('left', ['/a', '/b'], world)
+    this.right = new SimulatedHandler('right', ['/b', '/c'], world)
+    this.handler = composeHandlers({ left: this.left, inner: composeHandlers({ right: this.right }) })
+    for (const part of ['left', 'right'] as const) {
+      this[part].onReport = (change, names) => { this.#report(part, change, names) }
+    }
+  }
+
+  get pair (): PairEnd {
+    if (this.#end === undefined) {
+      throw new Error('Cannot reach the connection: it is not made yet')
+    }
+    return this.#end
+  }
+
+  meet (end: PairEnd): void {
+    this.#end = end
+  }
+
+  /** Tells a part something, and takes note of what was accepted. */
+  tell (part: 'left' | 'right', id: number): void {
+    const event = part === 'left' ? { handler: 'left', event: id } : { handler: 'inner', event: { handler: 'right', event: id } }
+    if (this.pair.connection.onBehaviourEvent(event)) {
+      this.#accepted[part].push(id)
+    }
+  }
+
+  /** The host learnt the protocols of the peer. */
+  identify (names: readonly string[]): void {
+    if (this.pair.connection.status.phase === 'open') {
+      this.#report('host', 'replaced', names)
+    }
+    this.pair.connection.handleRemoteReport('replaced', names)
+  }
+
+  /** The host asks for a stream. */
+  requestForHost (protocols: readonly string[], token: number, now: number): void {
+    if (this.pair.connection.status.phase === 'open') {
+      this.#hostRequests++
+      this.pair.connection.requestHostStream({ protocols, token, timeoutMs: 30 }, now)
+    }
+  }
+
+  throwIn (part: 'left' | 'right', method: Thrower): void {
+    this[part].throwsIn = method
+    this[part].wake()
+  }
+
+  /** One part floods while the other lists something else: that must be noticed soon (S5.2, S10.10). */
+  flood (part: 'left' | 'right', ids: readonly number[]): void {
+    const other = this[part === 'left' ? 'right' : 'left']
+    this[part].push(...ids.map(event => ({ type: 'notify-behaviour', event } as const)))
+    other.listing = [`/flood/${ids[0] ?? 0}`]
+    other.wake()
+    this.#flooded = { notice: other, at: this.pair.outputs.length }
+  }
+
+  /** What must hold whenever nothing moves. */
+  check (now: number): void {
+    const { connection, wakes, turns, pending } = this.pair
+    this.#check(wakes <= turns + 1, `asked ${wakes} times for ${turns} turns (S10.20)`)
+    this.#checkFifo()
+    const { status } = connection
+    switch (status.phase) {
+      case 'open':
+        this.#check(!this.left.hasFailed && !this.right.hasFailed, 'is open after a part threw (S4.15)')
+        this.#check(this.left.outbox.length + this.right.outbox.length === 0, 'a part waits for unrelated traffic (S10.20)')
+        this.#checkSets()
+        this.#checkCaps()
+        this.#checkKeepAlive(now, pending.waiting + pending.negotiating)
+        break
+      case 'closing':
+        this.#closingSince ??= now
+        this.#check(now <= this.#closingSince + LIMITS.closeTimeoutMs, 'did not close in time (S10.14)')
+        break
+      case 'closed':
+        this.checkEnd()
+    }
+  }
+
+  /** What must hold after the end (S10.14, S10.15). */
+  checkEnd (): void {
+    const { connection, outputs } = this.pair
+    const closed = outputs.at(-1)
+    this.#check(connection.status.phase === 'closed', `is ${connection.status.phase} at the end`)
+    this.#check(closed?.type === 'closed' && outputs.filter(({ type }) => type === 'closed').length === 1, 'the last output is not the only closed one')
+    this.#check([...connection.streams].length === 0 && connection.pollTimeout() === Infinity, 'has streams or a deadline after its end')
+    const undelivered: unknown[] = closed?.type === 'closed' ? [...closed.undelivered] : []
+    for (const part of ['left', 'right'] as const) {
+      const { waiting, hasFailed, told } = this[part]
+      if (!hasFailed && !this.left.hasFailed && !this.right.hasFailed) {
+        this.#check(waiting === 0, `${part} has ${waiting} requests without an outcome (S10.6)`)
+        this.#check(undelivered.length + this.left.told.length + this.right.told.length === this.#accepted.left.length + this.#accepted.right.length,
+          'lost a behaviour event (S10.15)')
+      }
+      this.#check(told.every((id, index) => id === this.#accepted[part][index]), `${part} got its behaviour events in another order (S10.15)`)
+    }
+    this.#check(this.#hostOutcomes() === this.#hostRequests, 'a request of the host has no outcome (S10.6)')
+  }
+
+  #checkSets (): void {
+    const { localProtocols, remoteProtocols } = this.pair.connection
+    const local = new Set([...this.left.listing, ...this.right.listing].filter(name => brokenProtocolRule(name, 1023) === undefined))
+    const remote = new Set([...this.#reported.values()].flatMap(names => [...names]))
+    for (const { known } of [this.left, this.right]) {
+      this.#checkSame('local notices', known.local, local)
+      this.#checkSame('remote notices', known.remote, remote)
+    }
+    this.#checkSame('local set', localProtocols.toArray(), local)
+    this.#checkSame('remote set', remoteProtocols.toArray(), remote)
+  }
+
+  #checkSame (what: string, seen: Iterable<string>, expected: ReadonlySet<string>): void {
+    const names = [...seen]
+    this.#check(names.length === expected.size && names.every(name => expected.has(name)), `${what}: ${names.join()}, expected ${[...expected].join()}`)
+  }
+
+  #checkCaps (): void {
+    const { waiting, negotiating } = this.pair.pending
+    this.#check(negotiating <= LIMITS.maxNegotiatingInboundStreams + LIMITS.maxNegotiatingOutboundStreams, `${negotiating} streams negotiate (S10.12)`)
+    this.#check(waiting <= LIMITS.maxQueuedInboundStreams, `${waiting} streams wait (S10.12)`)
+  }
+
+  #checkKeepAlive (now: number, pending: number): void {
+    const { status, streams } = this.pair.connection
+    const requests = this.left.waiting + this.right.waiting + this.#hostRequests - this.#hostOutcomes()
+    const open = this.left.openStreams + this.right.openStreams + this.#openHostStreams()
+    const isBusy = this.left.isKeepAlive || this.right.isKeepAlive || requests + pending + open + this.left.upgrading + this.right.upgrading > 0
+    this.#check([...streams].length === open, `counts ${[...streams].length} streams, of ${open}`)
+    if (status.phase === 'open' && (status.activity === 'busy') !== isBusy) {
+      this.#broken(`is ${status.activity} with ${requests} requests, ${pending} negotiations, ${open} streams (S10.13)`)
+    }
+    if (status.phase === 'open' && status.activity === 'idle') {
+      this.#check(status.until === status.since + this.#idleTimeoutMs && now < status.until, `is idle at ${now} since ${status.since} until ${status.until} (S10.13)`)
+    }
+  }
+
+  /** Events of a part come out in its order, and none is left out (S10.11). */
+  #checkFifo (): void {
+    const seen = { left: 0, right: 0 }
+    for (const output of this.pair.outputs) {
+      if (output.type === 'handler-event') {
+        const event = output.event as { handler: string, event: number | { event: number } }
+        const part = event.handler === 'left' ? 'left' : 'right'
+        const id = typeof event.event === 'number' ? event.event : event.event.event
+        const expected = this[part].emitted[seen[part]++]
+        this.#check(id === expected, `${part} emitted ${expected ?? 'nothing'}, and ${id} came out (S10.11)`)
+      }
+    }
+    this.#check(seen.left === this.left.emitted.length && seen.right === this.right.emitted.length, 'an event is missing (S10.11)')
+  }
+
+  #noticed (handler: SimulatedHandler): void {
+    if (this.#flooded?.notice === handler) {
+      const values = this.pair.outputs.length - this.#flooded.at
+      this.#flooded = undefined
+      this.#check(values <= LIMITS.maxHandlerEventsPerTurn + 1, `${values} values of a busy part came before a change of the other (S10.10)`)
+    }
+  }
+
+  #hostOutcomes (): number {
+    return this.pair.outputs.filter(({ type }) => type === 'host-stream-opened' || type === 'host-stream-failed').length
+  }
+
+  #openHostStreams (): number {
+    return this.pair.outputs.filter(output =>
+      output.type === 'host-stream-opened' && !output.port.stream.isClosed && output.port.stream.resetBy === undefined).length
+  }
+
+  /** The first names of a source that fit count, up to the limit (S3.18 to S3.21). */
+  #report (source: Source, change: 'added' | 'removed' | 'replaced', names: readonly string[]): void {
+    const held = change === 'replaced' ? new Set<string>() : this.#reported.get(source) ?? new Set()
+    for (const name of names) {
+      if (change === 'removed') {
+        held.delete(name)
+      } else if (held.size < LIMITS.maxRemoteProtocols && brokenProtocolRule(name, 1023) === undefined) {
+        held.add(name)
+      }
+    }
+    this.#reported.set(source, held)
+  }
+
+  #check (holds: boolean, otherwise: string): void {
+    if (!holds) {
+      this.#broken(otherwise)
+    }
+  }
+}
