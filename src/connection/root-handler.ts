@@ -196,7 +196,7 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
       return PENDING
     }
     try {
-      return this.#handler.poll === undefined ? PENDING : checkOutput(this.#handler.poll(this)) as Poll<HandlerOutput<ToBehaviour, unknown, unknown>>
+      return this.#handler.poll === undefined ? PENDING : checkOutput(this.#handler.poll(this))
     } catch (thrown) {
       this.failed('poll', thrown)
       return PENDING
