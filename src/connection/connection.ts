@@ -398,7 +398,8 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   #endTurn (): void {
     this.#outputs.endTurn()
     const areStreamsLater = this.#streams.endTurn()
-    if (this.#root.endTurn() || areStreamsLater) {
+    const areChangesLater = this.#sets.endTurn()
+    if (this.#root.endTurn() || areStreamsLater || areChangesLater) {
       this.#turn.continueLater()
     }
     this.#restsUntil = this.#lifecycle.deadline

@@ -14,6 +14,8 @@ import type { RootHandler } from './root-handler.ts'
 export const HOST_SOURCE = 'host'
 
 const NOTHING: readonly string[] = Object.freeze([])
+/** Far more than reactions to a change lead to; a handler that lists something else each time must not hold the loop (S10.10). */
+const MAX_CHANGES_PER_TURN = 64
 
 /** What the protocol sets of a connection work with. */
 export interface ProtocolSetsParts<Stream, FromBehaviour, ToBehaviour> {
@@ -40,6 +42,8 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
   readonly #interest: ReportInterest | undefined
   readonly #waker: Waker
   #hostVersion = -1
+  /** Local changes in this turn. */
+  #changes = 0
 
   constructor ({ outlet, root, config, host, interest, waker }: ProtocolSetsParts<Stream, FromBehaviour, ToBehaviour>) {
     this.#outlet = outlet
@@ -68,13 +72,24 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
     if (!this.#root.isStale && hostVersion === this.#hostVersion) {
       return false
     }
+    if (this.#changes >= MAX_CHANGES_PER_TURN) {
+      return false
+    }
     this.#hostVersion = hostVersion
     this.#root.refresh()
     if (!this.local.update(this.#root.listing, this.#host ?? NOTHING)) {
       return false
     }
+    this.#changes++
     this.#announce('local', this.local.added, this.local.removed)
     return true
+  }
+
+  /** The turn is over; true when changes are left for the next one. */
+  endTurn (): boolean {
+    const areLeft = this.#changes >= MAX_CHANGES_PER_TURN && this.#root.isStale
+    this.#changes = 0
+    return areLeft
   }
 
   /** Applies what a part of the handler says about the peer; one that says it wrong has thrown, as far as S4.15 goes. */

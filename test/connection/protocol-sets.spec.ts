@@ -321,3 +321,18 @@ describe('Connection: reports', () => {
     expect(eventsOf(test)).toEqual([{ handler: 'left', event: 'moved' }])
   })
 })
+
+describe('Connection: a handler that lists something else each time', () => {
+  it('does not hold the loop: the rest of its changes comes in other turns (S5.2, S10.10)', () => {
+    let asked = 0
+    const handler = new RecordingHandler()
+    const fickle = Object.assign(handler, { listenProtocols: () => [`/fickle/${asked++}`] })
+    const test = new ScriptedConnection(fickle, { init: { idleTimeoutMs: Infinity } })
+    const before = asked
+    expect(before).toBeLessThan(200)
+    test.offer()
+    expect(asked).toBeGreaterThan(before)
+    expect(asked - before).toBeLessThan(200)
+    expect(test.wakes).toBeGreaterThan(0)
+  })
+})
