@@ -13,13 +13,11 @@ import type { StreamEnd } from './stream-reader.ts'
 export interface StreamSink {
   /** True while a drain runs: nothing can be taken now. */
   readonly isBusy: boolean
-  /** True once this turn of the event loop has taken its time: bytes of negotiations wait for the next one. */
-  readonly isSpent: boolean
   /** What all streams of the connection hold. */
   readonly backlog: Backlog
   /** Runs `task` when the running drain has ended. */
   whenIdle (task: () => void): void
-  /** Runs `task` in the next turn of the event loop. */
+  /** Runs `task` in the next turn of the event loop, or in a later one if that has no time for it. */
   nextTurn (task: () => void): void
   /** Takes bytes of the negotiation, and drains inside the event that brought them. */
   streamData (port: StreamAdapter, bytes: Uint8Array): void
@@ -335,9 +333,6 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     }
     if (this.#sink.isBusy) {
       this.#takeLater(event.data)
-    } else if (this.#sink.isSpent && this.#phase === 'negotiating') {
-      this.#listenLater()
-      this.stream.unshift(event.data)
     } else {
       this.#sink.streamData(this, this.#shareOf(event.data))
       this.#settle()

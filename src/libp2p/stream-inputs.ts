@@ -54,11 +54,6 @@ export class StreamInputs implements StreamSink {
   }
 
   /** See {@link StreamSink}. */
-  get isSpent (): boolean {
-    return this.#budget.isSpent
-  }
-
-  /** See {@link StreamSink}. */
   get backlog (): Backlog {
     this.#backlog ??= new Backlog(this.#limits)
     return this.#backlog

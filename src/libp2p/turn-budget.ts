@@ -30,7 +30,8 @@ export class TurnBudget {
 
   /** Whether everything that can wait is to wait. */
   get isSpent (): boolean {
-    return this.#spentMs > this.#budgetMs
+    const running = this.#depth === 0 ? 0 : this.#scheduler.now() - this.#begunAt
+    return this.#spentMs + running > this.#budgetMs
   }
 
   /** Work begins; some of it may begin and end inside. */
@@ -65,24 +66,34 @@ export class TurnBudget {
     }
   }
 
-  /** What comes up meanwhile is for the next turn. */
   #run (): void {
     this.#isScheduled = false
     this.#spentMs = 0
     const due = this.#waiting
     this.#waiting = []
-    let at = 0
-    for (; at < due.length && !this.isSpent; at++) {
-      this.begin()
-      try {
-        due[at]?.()
-      } finally {
-        this.end()
-      }
+    this.#runNext(due, 0)
+  }
+
+  /** One at least, and as many as there is time for. What a task leads to in microtasks is done, and counted, before the next one. */
+  #runNext (due: Task[], at: number): void {
+    const task = due[at]
+    if (task === undefined) {
+      return
     }
-    if (at < due.length) {
+    if (at > 0 && this.isSpent) {
+      // What came up meanwhile is for later.
       this.#waiting = [...due.slice(at), ...this.#waiting]
       this.#schedule()
+      return
+    }
+    this.begin()
+    try {
+      task()
+    } finally {
+      this.end()
+      if (at + 1 < due.length) {
+        this.#scheduler.soon(() => { this.#runNext(due, at + 1) })
+      }
     }
   }
 }

@@ -89,10 +89,14 @@ export class WireReading {
     }
   }
 
-  /** As much of the rest as there is time for. */
-  #goOn (budget: TurnBudget): void {
-    while (this.#rest.byteLength > 0) {
-      if (budget.isSpent) {
+  /**
+   * As much of the rest as there is time for.
+   *
+   * @param isDue - whether it has waited for its turn: then it gets on, however little time there is
+   */
+  #goOn (budget: TurnBudget, isDue: boolean = false): void {
+    for (let isNext = isDue; this.#rest.byteLength > 0; isNext = false) {
+      if (!isNext && budget.isSpent) {
         this.#wait(budget)
         return
       }
@@ -107,7 +111,7 @@ export class WireReading {
     this.#pause()
     budget.later(() => {
       this.#isWaiting = false
-      this.#goOn(budget)
+      this.#goOn(budget, true)
       this.#resume(budget)
     })
   }

@@ -13,7 +13,6 @@ const tick = async () => new Promise((resolve) => setImmediate(resolve))
 class RecordingSink implements StreamSink {
   readonly told: string[] = []
   isBusy = false
-  isSpent = false
   readonly backlog = new Backlog({ maxUnflushedBytesPerStream: 8, maxUnflushedBytes: 12 })
   onData: ((port: StreamAdapter, text: string) => void) | undefined
   readonly #waiting: Array<() => void> = []

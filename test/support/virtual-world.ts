@@ -293,7 +293,6 @@ export class VirtualConnection implements PooledConnection, StreamSink {
   readonly streams: NegotiatedStream[] = []
   /** The other end. */
   far: VirtualConnection | undefined
-  isSpent = false
   readonly backlog = new Backlog(BACKLOG_LIMITS)
   readonly #node: AnyNode
   readonly #ports: FakeStream[] = []
@@ -476,7 +475,6 @@ const BACKLOG_LIMITS = { maxUnflushedBytesPerStream: 65_536, maxUnflushedBytes: 
 /** For streams that no connection of ours knows. */
 const NOBODY: StreamSink = {
   isBusy: false,
-  isSpent: false,
   backlog: new Backlog(BACKLOG_LIMITS),
   whenIdle: task => { task() },
   nextTurn: task => { task() },
