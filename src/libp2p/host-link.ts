@@ -257,9 +257,6 @@ export class HostLink {
           this.#advertiser.offersChanged(event.added, event.removed)
         }
         break
-      case 'protocols-truncated':
-        this.connection(event.connection)?.reportCut()
-        break
       case 'dial':
       case 'listen-on':
       case 'remove-listener':
@@ -281,6 +278,8 @@ export class HostLink {
       case 'handler-error':
       case 'connection-idle':
       case 'limit-reached':
+      case 'inbound-failure':
+      case 'protocols-truncated':
       case 'address-change':
       case 'protocol-warning':
     }
