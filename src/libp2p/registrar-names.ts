@@ -49,7 +49,7 @@ export class RegistrarNames {
   /** A registrar of another make may take the name only when its promise settles, so both moments count. */
   #watch (method: 'handle' | 'unhandle'): Method {
     const registrar = this.#registrar
-    const original = registrar[method] as Method
+    const original = Reflect.get(registrar, method) as Method
     const changed = (): void => { this.#names = undefined }
     const watching: Method = async (...args) => {
       try {
