@@ -23,14 +23,19 @@ export interface AcceptedStreams extends AsyncIterableIterator<AcceptedStream, u
 
 /** How many streams may wait. */
 export interface AcceptLimits {
+  /** In all. */
   readonly maxWaiting: number
+  /** Of one peer. */
   readonly maxWaitingPerPeer: number
 }
 
 /** What a {@link StreamQueue} needs. */
 export interface StreamQueueInit {
+  /** The name. */
   readonly protocol: string
+  /** How many may wait. */
   readonly limits: AcceptLimits
+  /** Ends it. */
   readonly signal: AbortSignal | undefined
   /** The name is to be offered no more. */
   onEnd (): void

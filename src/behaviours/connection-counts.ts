@@ -17,19 +17,18 @@ export interface ConnectionCounts {
  * What is known of one connection, by the stages that were committed and not taken back:
  *
  * ```
- * pending ──▶ pending, established ──▶ established ──▶ closed
- *    ▲────────────────┘ taken back: another address may still lead to the peer
+ * pending ──▶ established ──▶ closed
+ *    ▲────────────┘ taken back: another address may still lead to the peer
  * ```
- *
- * It counts as established as soon as it is, and as pending otherwise.
  */
 interface Held {
   readonly direction: Direction
   /** Whom a dial is for; undefined: nobody knows. */
   readonly target: PeerId | undefined
-  isPending: boolean
-  /** Whose connection it is, once that is known. */
-  peer: PeerId | undefined
+  /** Whether there was an attempt before. */
+  readonly hasAttempt: boolean
+  /** Whose connection it is; undefined: it is pending. */
+  readonly peer: PeerId | undefined
 }
 
 type Counter = Exclude<keyof ConnectionCounts, 'established'>
@@ -65,26 +64,21 @@ export class ConnectionCounter {
    * @param target - whom a dial is for; of an inbound connection nothing is known that could be trusted
    */
   pending (id: ConnectionId, direction: Direction, target: PeerId | undefined): void {
-    this.#change(id, () => ({ direction, target, isPending: true, peer: undefined }))
+    this.#change(id, () => ({ direction, target, hasAttempt: true, peer: undefined }))
   }
 
   /** An attempt, or a connection that came without one, is of `peer`. */
   established (id: ConnectionId, direction: Direction, peer: PeerId): void {
-    this.#change(id, (held = { direction, target: undefined, isPending: false, peer }) => ({ ...held, peer }))
+    this.#change(id, (held = { direction, target: undefined, hasAttempt: false, peer }) => ({ ...held, peer }))
   }
 
-  /** The pending stage is over: it came to nothing, or the connection is there. */
-  pendingEnded (id: ConnectionId): void {
-    this.#change(id, (held) => held === undefined || held.peer === undefined ? undefined : { ...held, isPending: false })
+  /** Established is taken back; an attempt, if there was one, goes on. */
+  establishedUndone (id: ConnectionId): void {
+    this.#change(id, (held) => held?.hasAttempt === true ? { ...held, peer: undefined } : undefined)
   }
 
-  /** The established stage is taken back. */
-  establishedEnded (id: ConnectionId): void {
-    this.#change(id, (held) => held?.isPending === true ? { ...held, peer: undefined } : undefined)
-  }
-
-  /** The connection has closed. */
-  closed (id: ConnectionId): void {
+  /** The attempt came to nothing, or the connection has closed. */
+  ended (id: ConnectionId): void {
     this.#change(id, () => undefined)
   }
 

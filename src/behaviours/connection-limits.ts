@@ -36,13 +36,13 @@ export interface ConnectionLimitValues {
 }
 
 /** Options of {@link connectionLimits}. */
-export interface ConnectionLimitsInit extends Changes<ConnectionLimitValues> {
+export interface ConnectionLimitsInit extends ConnectionLimitChanges {
   /** Peers that are neither counted nor refused. @default none */
   bypass?: Iterable<PeerId> | undefined
 }
 
-/** Limits to change; one that is absent stays as it is. */
-export type Changes<Values> = { [Name in keyof Values]?: Values[Name] | undefined }
+/** Some of the limits. */
+export type ConnectionLimitChanges = { [Name in keyof ConnectionLimitValues]?: ConnectionLimitValues[Name] | undefined }
 
 /** Which limit a connection would have passed. */
 export type ConnectionLimitKind =
@@ -58,7 +58,7 @@ export class LimitExceededError extends Error {
 
   constructor (kind: ConnectionLimitKind, limit: number, current: number) {
     const option = OPTION_OF[kind]
-    super(`Cannot connect: ${SENTENCES[kind]} must be at most ${limit} (${option}), and there are ${current}`)
+    super(`Cannot connect: ${SENTENCES[kind]} must be at most ${limit} (${option}), and there ${current === 1 ? 'is' : 'are'} ${current}`)
     this.kind = kind
     this.limit = limit
     this.current = current
@@ -78,11 +78,11 @@ export interface ConnectionLimitsBehaviour extends NetworkBehaviour<never, never
   /** Connections of `peer` that are counted now, in both directions. */
   countOf (peer: PeerId): number
   /**
-   * Changes limits.
+   * Changes some of the limits; one that is absent stays as it is.
    *
    * @throws TypeError or RangeError for a limit that is unknown or out of range; then none has changed
    */
-  setLimits (limits: Changes<ConnectionLimitValues>): void
+  setLimits (limits: ConnectionLimitChanges): void
   /** From now on `peer` is neither counted nor refused, its present connections included; false if that was so before. */
   bypass (peer: PeerId): boolean
   /** From now on `peer` is counted, its present connections included, and refused as others are; false if that was so before. */
@@ -162,7 +162,7 @@ class LimitingBehaviour implements ConnectionLimitsBehaviour {
     return this.#counter.of(peer)
   }
 
-  setLimits (limits: Changes<ConnectionLimitValues>): void {
+  setLimits (limits: ConnectionLimitChanges): void {
     const action = 'Cannot change limits'
     checkNames(limits, Object.keys(OPTIONS), action)
     const given = Object.entries(limits).filter(([, limit]) => limit !== undefined)
@@ -215,17 +215,15 @@ class LimitingBehaviour implements ConnectionLimitsBehaviour {
 
   rollback (attempt: PendingConnection | EstablishedConnection): void {
     if (isPending(attempt)) {
-      this.#counter.pendingEnded(attempt.id)
+      this.#counter.ended(attempt.id)
     } else {
-      this.#counter.establishedEnded(attempt.id)
+      this.#counter.establishedUndone(attempt.id)
     }
   }
 
   onSwarmEvent (event: FromSwarm): void {
-    if (event.type === 'connection-established') {
-      this.#counter.pendingEnded(event.connection)
-    } else if (event.type === 'connection-closed') {
-      this.#counter.closed(event.connection)
+    if (event.type === 'connection-closed') {
+      this.#counter.ended(event.connection)
     }
   }
 

@@ -28,12 +28,15 @@ export class MemoryLimitError extends Error {
   }
 }
 
+/** Reads how many bytes are used; called often, so it should be quick. */
+export type MemoryUsage = () => number
+
 /** Options of {@link memoryLimits}. */
 export interface MemoryLimitsInit {
   /** Connections are refused while at least so many bytes are used. */
   maxBytes: number
   /** Reads how many bytes are used. No function can do that everywhere, so that there is no default. */
-  usage: () => number
+  usage: MemoryUsage
   /** Milliseconds for which a reading counts. @default 100 */
   sampleIntervalMs?: number | undefined
 }
@@ -87,7 +90,7 @@ type Reading = ({ readonly type: 'bytes', readonly bytes: number } | { readonly 
 }
 
 class MemoryLimitsBehaviour implements MemoryLimits {
-  readonly #usage: () => number
+  readonly #usage: MemoryUsage
   readonly #sampleIntervalMs: number
   #maxBytes: number
   #usedBytes: number | undefined
@@ -119,12 +122,16 @@ class MemoryLimitsBehaviour implements MemoryLimits {
     return this.#check()
   }
 
+  commitPending (_attempt: PendingConnection): Denied<MemoryLimitError> {
+    return this.#check()
+  }
+
   checkEstablished (_connection: EstablishedConnection): Denied<MemoryLimitError> {
     return this.#check()
   }
 
-  commitEstablished (): undefined {
-    return undefined
+  commitEstablished (_connection: EstablishedConnection): Denied<MemoryLimitError> {
+    return this.#check()
   }
 
   poll (cx: PollContext): typeof PENDING {
@@ -160,7 +167,7 @@ class MemoryLimitsBehaviour implements MemoryLimits {
   }
 }
 
-function readUsage (usage: () => number): Reading {
+function readUsage (usage: MemoryUsage): Reading {
   try {
     const bytes: unknown = usage()
     if (typeof bytes !== 'number' || Number.isNaN(bytes)) {

@@ -161,6 +161,7 @@ export class ProtocolBehaviour<Event> implements NetworkBehaviour<Event, Protoco
     }
     return await this.#peers.call(peer, { signal, timeoutMs }, Infinity, (call) => ({ type: 'open-for-call', call, protocols, timeoutMs, lazy }))
   }
+
   /** Gives an event to the application. */
   protected emit (peer: PeerId, connection: ConnectionId, event: Event): void {
     this.#outbox.push({ type: 'event', peer, connection, event })
