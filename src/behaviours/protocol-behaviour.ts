@@ -107,7 +107,8 @@ function addCommands (behaviour: object, api: object): void {
   }
 }
 
-class ProtocolBehaviour<Event> implements NetworkBehaviour<Event, ProtocolCommand, Event> {
+/** The behaviour behind the short form. */
+export class ProtocolBehaviour<Event> implements NetworkBehaviour<Event, ProtocolCommand, Event> {
   readonly protocols: ProtocolListing
   readonly #init: ProtocolBehaviourInit<Event, object>
   readonly #peers = new PeerCalls<NegotiatedStream, ProtocolCommand>({
@@ -143,7 +144,7 @@ class ProtocolBehaviour<Event> implements NetworkBehaviour<Event, ProtocolComman
   }
 
   onHandlerEvent (peer: PeerId, connection: ConnectionId, event: Event): void {
-    this.#outbox.push({ type: 'event', peer, connection, event })
+    this.emit(peer, connection, event)
   }
 
   poll (cx: PollContext): Poll<ToSwarm<Event, ProtocolCommand>> {
@@ -151,6 +152,7 @@ class ProtocolBehaviour<Event> implements NetworkBehaviour<Event, ProtocolComman
     return command === PENDING ? this.#outbox.poll(cx) : command
   }
 
+  /** See {@link Opener.open}. */
   async openStream (peer: PeerId, options: OpenOptions = {}): Promise<NegotiatedStream> {
     checkCallOptions(options, 'Cannot open stream', ['protocols', 'lazy'])
     const { protocols, signal, timeoutMs, lazy } = options
@@ -158,5 +160,10 @@ class ProtocolBehaviour<Event> implements NetworkBehaviour<Event, ProtocolComman
       throw new TypeError(`Cannot open stream: protocols must be an array of names, received ${typeof protocols}`)
     }
     return await this.#peers.call(peer, { signal, timeoutMs }, Infinity, (call) => ({ type: 'open-for-call', call, protocols, timeoutMs, lazy }))
+  }
+
+  /** Gives an event to the application. */
+  protected emit (peer: PeerId, connection: ConnectionId, event: Event): void {
+    this.#outbox.push({ type: 'event', peer, connection, event })
   }
 }

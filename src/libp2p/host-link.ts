@@ -32,6 +32,8 @@ import type { DrivenEvent } from './swarm-driver.ts'
 import type { SwarmConfig } from './swarm-options.ts'
 import type { VerdictTerms } from './verdict.ts'
 
+const SWARM_STOPPED: FromSwarm = Object.freeze({ type: 'swarm-stopped' })
+
 /** Collaborators of a {@link HostLink}. */
 export interface HostLinkComponents {
   /** Those of the node. */
@@ -139,7 +141,7 @@ export class HostLink {
     return await this.#dialer.dial(target, options)
   }
 
-  /** Ends all dials, closes all connections in good order, then takes back what was announced. */
+  /** Ends all dials, closes all connections in good order, takes back what was announced, and tells the behaviours. */
   async close (): Promise<void> {
     await this.#dialer.close()
     await Promise.all(Array.from(this.#connections.values(), async (connection) => {
@@ -147,6 +149,7 @@ export class HostLink {
       await connection.whenClosed()
     }))
     await this.#advertiser.stop()
+    this.#tell([SWARM_STOPPED])
   }
 
   #listen (): void {
