@@ -15,7 +15,7 @@ import type { ConnectionEvent } from '../../src/handler/connection-handler.ts'
 
 const runner = { describe, it }
 
-const ping = () => new PingHandler({ intervalMs: 1000, timeoutMs: 500 })
+const ping = () => new PingHandler({ intervalMs: 1000, jitterMs: 100, timeoutMs: 500, maxFailures: 3 }, () => 0.5)
 const openStream = { type: 'open-stream' } as const
 
 function requestHandler (): RequestHandler<Uint8Array, Uint8Array> {
