@@ -261,6 +261,21 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     this.#turn.wakeForCommand()
   }
 
+  /**
+   * Nobody takes what the handler says any more: it is not polled until {@link resume}, so that what fills up is the peer's
+   * (S8.3). Everything else goes on; a handler that woke meanwhile holds the connection open. Idempotent.
+   */
+  stall (): void {
+    this.#outputs.stall()
+  }
+
+  /** Polls the handler again, if it woke meanwhile; without effect if there is no stall. */
+  resume (): void {
+    if (this.#outputs.resume()) {
+      this.#turn.wakeForCommand()
+    }
+  }
+
   /** Closes gracefully, after the behaviour events that are queued already (S6.6). */
   close (): void {
     if (this.#lifecycle.isOpen) {
@@ -346,7 +361,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
       || this.#news.tellNext() // 7
       || this.#streams.outbound.openNext() // 8
       || this.#streams.inbound.acceptNext() // 9
-      || this.#lifecycle.checkActivity(this.#root.isKeepAlive || this.#isPeerKept) // 10
+      || this.#lifecycle.checkActivity(this.#root.isKeepAlive || this.#isPeerKept, this.#outputs.isHeld) // 10
   }
 
   /** Streams in use go on until the muxer closes, so the answers that some of them wait for still count. */
@@ -399,7 +414,8 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     this.#outputs.endTurn()
     const areStreamsLater = this.#streams.endTurn()
     const areChangesLater = this.#sets.endTurn()
-    if (this.#root.endTurn() || areStreamsLater || areChangesLater) {
+    const isHandlerLater = this.#root.endTurn() && !this.#outputs.isHeld
+    if (isHandlerLater || areStreamsLater || areChangesLater) {
       this.#turn.continueLater()
     }
     this.#restsUntil = this.#lifecycle.deadline

@@ -153,6 +153,16 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
     return this.#machine.pollReport()
   }
 
+  /** See {@link DrainedConnection}. */
+  stall (): void {
+    this.#machine.stall()
+  }
+
+  /** See {@link DrainedConnection}. */
+  resume (): void {
+    this.#machine.resume()
+  }
+
   /** Closes gracefully; begins with the next drain. */
   close (): void {
     this.#turns.command(() => { this.#machine.close() })

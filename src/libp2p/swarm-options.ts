@@ -13,6 +13,7 @@ const PLUGGED_IN_OPTIONS: OptionTable<ConnectionConfig> = { ...CONNECTION_OPTION
 interface NodeConfig {
   readonly turnBudgetMs: number
   readonly eventBufferSize: number
+  readonly maxStallMs: number
   readonly gateTimeoutMs: number
   readonly keepProcessAlive: boolean
   readonly correctHostIterators: boolean
@@ -21,6 +22,7 @@ interface NodeConfig {
 const NODE_OPTIONS: OptionTable<NodeConfig> = {
   turnBudgetMs: duration(5),
   eventBufferSize: count(256, 1, 1_000_000),
+  maxStallMs: duration(10_000),
   gateTimeoutMs: duration(5000),
   keepProcessAlive: flag(false),
   correctHostIterators: flag(true)
@@ -35,8 +37,13 @@ const ON_DUPLICATE = ['first-wins', 'error'] as const
 export interface SwarmLimits extends ConnectionInit {
   /** Milliseconds that one drain may take. At the limit timers and sockets get their turn, then the rest follows. @default 5 */
   turnBudgetMs?: number | undefined
-  /** Events that an iterator of `swarm.events()` buffers, at least 1. At the limit it ends with `OverflowError`. @default 256 */
+  /**
+   * Events that an iterator of `swarm.events()` buffers, at least 1. At the limit behaviours and handlers are not polled until
+   * one is taken; with `overflow: 'end'` the next one ends the iterator with `OverflowError`. @default 256
+   */
   eventBufferSize?: number | undefined
+  /** Milliseconds that an iterator may stay full. At the limit it ends with `OverflowError`; `Infinity` for no limit. @default 10_000 */
+  maxStallMs?: number | undefined
   /** Milliseconds that an asynchronous check of a gate may take. At the limit it denies the connection. @default 5000 */
   gateTimeoutMs?: number | undefined
   /** Whether timers of the swarm keep a Node process alive. @default false */
@@ -72,10 +79,12 @@ export interface SwarmConfig extends NodeConfig {
  */
 export function parseSwarmConfig (init: SwarmInit<Behaviours>): SwarmConfig {
   checkNames(init, NAMES, ACTION)
-  const { behaviours, advertise, onDuplicate, turnBudgetMs, eventBufferSize, gateTimeoutMs, keepProcessAlive, correctHostIterators, ...connection } = init
+  const {
+    behaviours, advertise, onDuplicate, turnBudgetMs, eventBufferSize, maxStallMs, gateTimeoutMs, keepProcessAlive, correctHostIterators, ...connection
+  } = init
   checkBehaviours(behaviours)
   return Object.freeze({
-    ...parseOptions(NODE_OPTIONS, { turnBudgetMs, eventBufferSize, gateTimeoutMs, keepProcessAlive, correctHostIterators }, ACTION),
+    ...parseOptions(NODE_OPTIONS, { turnBudgetMs, eventBufferSize, maxStallMs, gateTimeoutMs, keepProcessAlive, correctHostIterators }, ACTION),
     connection: parseOptions(PLUGGED_IN_OPTIONS, connection, ACTION),
     advertise: parseChoice('advertise', advertise, ADVERTISE),
     onDuplicate: parseChoice('onDuplicate', onDuplicate, ON_DUPLICATE)
