@@ -26,12 +26,15 @@ export type EventsIterator<Event> = AsyncIterableIterator<Event, undefined> & As
 export interface EventStreamInit {
   /** Events that it buffers. */
   readonly capacity: number
+  /** What happens at {@link capacity}. */
   readonly overflow: Overflow
   /** Milliseconds that it may stay full, with `'stall'`; `Infinity` for as long as it likes. */
   readonly maxStallMs: number
+  /** Whose clock runs. */
   readonly scheduler: Scheduler
   /** Keys of the behaviours whose events it gets; undefined: all. */
   readonly filter: ReadonlySet<string> | undefined
+  /** Ends it. */
   readonly signal: AbortSignal | undefined
 }
 

@@ -4,7 +4,7 @@ import { checkNames, kindOf } from '../core/options.ts'
 import { show } from '../core/printable.ts'
 import { EventStream } from './event-stream.ts'
 import type { KeyedEvent } from '../behaviour/inference.ts'
-import type { EventsIterator, Overflow } from './event-stream.ts'
+import type { Overflow } from './event-stream.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** What `swarm.events()` takes. */
@@ -29,6 +29,7 @@ export interface SwarmEventStreamsInit {
   readonly eventBufferSize: number
   /** Milliseconds that an iterator may stay full before it ends with `OverflowError`. */
   readonly maxStallMs: number
+  /** Whose clock runs. */
   readonly scheduler: Scheduler
   /** Of all behaviours. */
   readonly keys: readonly string[]
@@ -67,7 +68,7 @@ export class SwarmEventStreams<Event extends KeyedEvent<string, unknown>> {
    *
    * @throws TypeError for an unknown option or one of the wrong type, or a key that no behaviour has
    */
-  open (options: EventsOptions<string>): EventsIterator<Event> {
+  open (options: EventsOptions<string>): EventStream<Event> {
     checkNames(options, ['behaviour', 'signal', 'overflow'], ACTION)
     checkSignal(options.signal, ACTION)
     const overflow = parseOverflow(options.overflow)

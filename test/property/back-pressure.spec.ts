@@ -21,7 +21,6 @@ import type { AnyHandler } from '../../src/behaviour/connection-handler.ts'
 import type { KeyedEvent } from '../../src/behaviour/inference.ts'
 import type { EstablishedConnection } from '../../src/behaviour/network-behaviour.ts'
 import type { NegotiatedStream } from '../../src/behaviour/negotiated-stream.ts'
-import type { EventStream } from '../../src/libp2p/event-stream.ts'
 
 type Machine = Connection<NegotiatedStream> & { readonly isDrained: boolean }
 type Event = KeyedEvent<string, unknown>
@@ -65,7 +64,7 @@ class Node {
       }
     }
     this.#driver = new SwarmDriver<Machine>({
-      root: root as never,
+      root,
       scheduler: this.scheduler,
       turnBudgetMs: 5,
       onEvent: (event) => {
@@ -197,7 +196,7 @@ describe('back-pressure (S8.3, S10.17)', () => {
     await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 4 }), steps, async (capacity, script) => {
       const node = new Node(capacity)
       node.connect()
-      const iterators = [node.streams.open({}), node.streams.open({})] as Array<EventStream<Event>>
+      const iterators = [node.streams.open({}), node.streams.open({})]
       const consumers = iterators.map((iterator) => new Consumer(iterator))
       let events = 0
       for (const step of script) {
