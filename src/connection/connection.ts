@@ -101,6 +101,11 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     return this.#sets.remote.hasReport()
   }
 
+  /** Whether more was reported of the peer than is kept: then an absent name may be among what was cut off (S3.21). */
+  get isRemoteCut (): boolean {
+    return this.#sets.remote.isCut
+  }
+
   /** Busy, idle until an instant, closing or closed. */
   get status (): ConnectionStatus {
     return this.#lifecycle.status

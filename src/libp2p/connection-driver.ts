@@ -61,7 +61,6 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
   readonly #requests: HostRequests
   readonly #port: MuxerAdapter
   readonly #closed: Wait<void>
-  #isReportCut = false
 
   /**
    * @param components - what all connections of the node share
@@ -114,7 +113,12 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
 
   /** See {@link ProtocolHolder}. */
   get isRemoteKnown (): boolean {
-    return this.#machine.hasRemoteReport && !this.#isReportCut
+    return this.#machine.hasRemoteReport
+  }
+
+  /** See {@link ProtocolHolder}. */
+  get isRemoteCut (): boolean {
+    return this.#machine.isRemoteCut
   }
 
   /** Busy, idle, closing or closed. */
@@ -266,15 +270,7 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
 
   /** The host learnt all protocols of the peer, on this very connection. */
   remoteReport (protocols: readonly string[]): void {
-    this.#turns.input(() => {
-      this.#isReportCut = false
-      this.#machine.handleRemoteReport('replaced', protocols)
-    })
-  }
-
-  /** The last report held more than is kept. */
-  reportCut (): void {
-    this.#isReportCut = true
+    this.#turns.input(() => { this.#machine.handleRemoteReport('replaced', protocols) })
   }
 
   /** Whether the host wants the peer kept. */

@@ -21,7 +21,7 @@ import type { CallOptions } from '../behaviours/call-options.ts'
 import type { ReportInterest } from '../connection/connection-output.ts'
 import type { ConnectionId } from '../core/ids.ts'
 import type { HandlerError } from '../swarm/swarm-event.ts'
-import type { PeerProtocolsChange } from './change-subscribers.ts'
+import type { PeerProtocolsChange } from './peer-protocols-change.ts'
 import type { ConnectionDriver } from './connection-driver.ts'
 import type { DialOptions } from './dialer.ts'
 import type { EventsIterator } from './event-stream.ts'
@@ -136,6 +136,7 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
 
   async afterStart (): Promise<void> {
     this.#streams.reopen()
+    this.protocols.reopen()
     await this.#link.announce()
   }
 
@@ -165,6 +166,7 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
         this.#onEstablished(event)
         break
       case 'connection-closed':
+        this.protocols.ended(event.connection)
         this.announce('connection:close', { ...event, ...this.#origins.get(event.connection) })
         this.#origins.delete(event.connection)
         break
