@@ -10,6 +10,7 @@
  * outbound before inbound.
  */
 
+import { earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { ConnectionClosedError } from '../errors.ts'
 import { parseConnectionConfig } from './connection-config.ts'
@@ -30,7 +31,7 @@ import type { ConnectionComponents, ReadonlyProtocols } from './connection-compo
 import type { ConnectionInit } from './connection-config.ts'
 import type { ConnectionOutput, ConnectionReport, HandlerTask } from './connection-output.ts'
 import type { StreamOpening, StreamPort } from './muxer-port.ts'
-import type { HostStreamRequest } from './outbound-streams.ts'
+import type { HostStreamRequest } from './outbound-wish.ts'
 import type { ConnectionStatus } from './shutdown.ts'
 
 export type { ConnectionComponents, HostProtocols, ReadonlyProtocols } from './connection-components.ts'
@@ -59,7 +60,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
    * @param now - the instant of creation
    * @throws TypeError or RangeError for an option out of its range
    */
-  constructor (components: ConnectionComponents<FromBehaviour, ToBehaviour>, init: ConnectionInit, now: Instant) {
+  constructor (components: ConnectionComponents<FromBehaviour, ToBehaviour, Stream>, init: ConnectionInit, now: Instant) {
     const { id, peer, direction, handler, muxer, hostProtocols, interest } = components
     const config = parseConnectionConfig(init)
     const turn = new Turn(components)
@@ -78,7 +79,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     this.#streams = streams
     this.#inbox = inbox
     this.#outputs = new HandlerOutputs(outlet, root, sets, streams.outbound, config.maxHandlerEventsPerTurn)
-    this.#news = new HostNews(outlet, root, sets)
+    this.#news = new HostNews(outlet, root, sets, config.remoteReportsPerSecond)
     this.#lifecycle = new Lifecycle({ outlet, root, streams, inbox, muxer, config })
     sets.diff()
     turn.wake()
@@ -128,6 +129,11 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     }
   }
 
+  /** The muxer holds back a stream of the peer, to be had by its `pollInbound`. */
+  handleInboundReady (): void {
+    this.#input()
+  }
+
   /** The muxer answers an opening with a stream. */
   handleOutboundStream (opening: StreamOpening, port: StreamPort<Stream>): void {
     this.#input()
@@ -144,7 +150,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   handleForeignStream (port: StreamPort<Stream>): void {
     this.#input()
     if (this.#lifecycle.isOpen) {
-      this.#streams.counted.add(port, true)
+      this.#streams.counted.add(port, { isCounted: true, isInbound: false, slot: undefined })
     }
   }
 
@@ -233,11 +239,11 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
    * @param token - given: it comes back with `handler-notified` when the handler has taken the message
    */
   onBehaviourEvent (event: FromBehaviour, token?: unknown): boolean {
-    if (!this.#lifecycle.isOpen || !this.#inbox.push(event, token)) {
+    if (!this.#lifecycle.isOpen) {
       return false
     }
     this.#turn.wakeForCommand()
-    return true
+    return this.#inbox.push(event, token)
   }
 
   /**
@@ -333,7 +339,8 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
 
   /** When to poll again if nothing happens before; `Infinity` for never. */
   pollTimeout (): Instant {
-    return this.#lifecycle.deadline
+    const { deadline, isOpen } = this.#lifecycle
+    return isOpen ? earliest(deadline, this.#news.deadline) : deadline
   }
 
   // ---------------------------------------------------------------------------------------------------- the loop
@@ -375,6 +382,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   }
 
   #serveInbox (): boolean {
+    this.#tellRefused()
     const command = this.#inbox.shift()
     switch (command?.type) {
       case undefined:
@@ -385,6 +393,14 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
       case 'event':
         this.#deliver(command.event, command.token)
         return true
+    }
+  }
+
+  /** Whoever sent them knows already, by their receipt (S7.11); this is for whoever watches. */
+  #tellRefused (): void {
+    const refused = this.#inbox.takeRefused()
+    if (refused > 0) {
+      this.#outlet.limitReached('maxQueuedBehaviourEvents', this.#inbox.maxEvents, refused)
     }
   }
 
@@ -423,7 +439,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     if (isHandlerLater || areStreamsLater || areChangesLater) {
       this.#turn.continueLater()
     }
-    this.#restsUntil = this.#lifecycle.deadline
+    this.#restsUntil = this.pollTimeout()
     this.#turn.end()
   }
 

@@ -18,7 +18,7 @@ export interface LifecycleParts<Stream, FromBehaviour, ToBehaviour> {
   readonly root: RootHandler<FromBehaviour, ToBehaviour>
   readonly streams: ConnectionStreams<Stream, FromBehaviour, ToBehaviour>
   readonly inbox: Inbox<FromBehaviour>
-  readonly muxer: MuxerPort
+  readonly muxer: MuxerPort<unknown>
   readonly config: ConnectionConfig
 }
 

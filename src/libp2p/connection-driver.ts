@@ -84,7 +84,7 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
       config.connection,
       scheduler.now()
     )
-    this.#streams = new StreamInputs(this.#machine, this.#turns, scheduler)
+    this.#streams = new StreamInputs(this.#machine, this.#turns, scheduler, config)
     this.#requests = new HostRequests({
       scheduler,
       request: (request) => { this.#turns.command(() => { this.#machine.requestHostStream(request, scheduler.now()) }) },

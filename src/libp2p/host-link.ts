@@ -289,6 +289,8 @@ export class HostLink {
       case 'connection-idle':
       case 'protocols-truncated':
       case 'limit-reached':
+      case 'inbound-failure':
+      case 'protocols-truncated':
       case 'address-change':
       case 'protocol-warning':
     }

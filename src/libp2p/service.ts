@@ -191,6 +191,9 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
       case 'limit-reached':
         this.announce('limit:reached', event)
         break
+      case 'inbound-failure':
+        this.announce('stream:inbound-failure', event)
+        break
       case 'handler-error':
         this.#report(event)
         break

@@ -68,6 +68,8 @@ export interface SwarmEvents<Parts> {
   'protocols:change': CustomEvent<PeerProtocolsChange>
   /** A peer reported more protocols than are kept. */
   'protocols:truncated': CustomEvent<Report<'protocols-truncated'>>
+  /** A stream that a peer opened came to nothing; at most once a second and connection, with the number of the others. */
+  'stream:inbound-failure': CustomEvent<Report<'inbound-failure'>>
   /** A limit was met. */
   'limit:reached': CustomEvent<Report<'limit-reached'>>
   /** Code of a behaviour, handler, subscriber or listener threw, and was contained. */

@@ -11,6 +11,8 @@ const ACTION = 'Cannot make a swarm'
 const PLUGGED_IN_OPTIONS: OptionTable<ConnectionConfig> = { ...CONNECTION_OPTIONS, idleTimeoutMs: duration(Infinity) }
 
 interface NodeConfig {
+  readonly maxUnflushedBytesPerStream: number
+  readonly maxUnflushedBytes: number
   readonly turnBudgetMs: number
   readonly eventBufferSize: number
   readonly maxStallMs: number
@@ -20,6 +22,8 @@ interface NodeConfig {
 }
 
 const NODE_OPTIONS: OptionTable<NodeConfig> = {
+  maxUnflushedBytesPerStream: count(65_536, 1, 1_000_000_000),
+  maxUnflushedBytes: count(1_048_576, 1, 1_000_000_000),
   turnBudgetMs: duration(5),
   eventBufferSize: count(256, 1, 1_000_000),
   maxStallMs: duration(10_000),
@@ -35,6 +39,13 @@ const ON_DUPLICATE = ['first-wins', 'error'] as const
 
 /** Options of a swarm: those of its connections, where `idleTimeoutMs` defaults to `Infinity`, and those of the node. */
 export interface SwarmLimits extends ConnectionInit {
+  /**
+   * Bytes that a stream holds because its peer does not take them, as far as negotiation and `stream.write()` wrote them. At
+   * the limit `write()` waits, and a negotiation is not read. @default 65_536
+   */
+  maxUnflushedBytesPerStream?: number | undefined
+  /** The same for all streams of a connection together. At the limit `write()` waits on all of them. @default 1_048_576 */
+  maxUnflushedBytes?: number | undefined
   /** Milliseconds that one drain may take. At the limit timers and sockets get their turn, then the rest follows. @default 5 */
   turnBudgetMs?: number | undefined
   /**
@@ -79,16 +90,21 @@ export interface SwarmConfig extends NodeConfig {
  */
 export function parseSwarmConfig (init: SwarmInit<Behaviours>): SwarmConfig {
   checkNames(init, NAMES, ACTION)
-  const {
-    behaviours, advertise, onDuplicate, turnBudgetMs, eventBufferSize, maxStallMs, gateTimeoutMs, keepProcessAlive, correctHostIterators, ...connection
-  } = init
+  const { behaviours, advertise, onDuplicate, ...limits } = init
+  const [node, connection] = split(limits)
   checkBehaviours(behaviours)
   return Object.freeze({
-    ...parseOptions(NODE_OPTIONS, { turnBudgetMs, eventBufferSize, maxStallMs, gateTimeoutMs, keepProcessAlive, correctHostIterators }, ACTION),
+    ...parseOptions(NODE_OPTIONS, node, ACTION),
     connection: parseOptions(PLUGGED_IN_OPTIONS, connection, ACTION),
     advertise: parseChoice('advertise', advertise, ADVERTISE),
     onDuplicate: parseChoice('onDuplicate', onDuplicate, ON_DUPLICATE)
   })
+}
+
+/** The options of the node, and those of its connections. */
+function split (limits: object): [node: object, connection: object] {
+  const [node, connection] = [true, false].map((isOfNode) => Object.entries(limits).filter(([name]) => name in NODE_OPTIONS === isOfNode))
+  return [Object.fromEntries(node ?? []), Object.fromEntries(connection ?? [])]
 }
 
 /** Each behaviour is checked when its node takes it. */
