@@ -102,9 +102,9 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     return this.#sets.remote.hasReport()
   }
 
-  /** Whether the peer may speak more than `remoteProtocols` has, as a report held more than is kept (S3.21). */
+  /** Whether more was reported of the peer than is kept: then an absent name may be among what was cut off (S3.21). */
   get isRemoteCut (): boolean {
-    return this.#sets.isRemoteCut
+    return this.#sets.remote.isCut
   }
 
   /** Busy, idle until an instant, closing or closed. */
@@ -272,6 +272,21 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     this.#turn.wakeForCommand()
   }
 
+  /**
+   * Nobody takes what the handler says any more: it is not polled until {@link resume}, so that what fills up is the peer's
+   * (S8.3). Everything else goes on; a handler that woke meanwhile holds the connection open. Idempotent.
+   */
+  stall (): void {
+    this.#outputs.stall()
+  }
+
+  /** Polls the handler again, if it woke meanwhile; without effect if there is no stall. */
+  resume (): void {
+    if (this.#outputs.resume()) {
+      this.#turn.wakeForCommand()
+    }
+  }
+
   /** Closes gracefully, after the behaviour events that are queued already (S6.6). */
   close (): void {
     if (this.#lifecycle.isOpen) {
@@ -339,15 +354,30 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
         }
         return output
       }
-      const isMoved = this.#lifecycle.isOpen ? this.#pass() : this.#closingPass()
-      if (!isMoved) {
+      if (!this.#pass()) {
         return PENDING
       }
     }
   }
 
-  /** The steps of S5.1; true as soon as one of them moved, which starts the next pass at the top. */
+  /** One pass; true as soon as a step moved, which starts the next one at the top. */
   #pass (): boolean {
+    if (!this.#lifecycle.isOpen) {
+      return this.#closingPass()
+    }
+    if (!this.#turn.isStirred) {
+      return this.#quietPass()
+    }
+    this.#turn.isStirred = false
+    if (!this.#wholePass()) {
+      return false
+    }
+    this.#turn.isStirred = true
+    return true
+  }
+
+  /** The steps of S5.1. */
+  #wholePass (): boolean {
     return this.#lifecycle.endIfDue()
       || this.#serveInbox() // 1
       || this.#expire() // 2
@@ -358,7 +388,20 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
       || this.#news.tellNext() // 7
       || this.#streams.outbound.openNext() // 8
       || this.#streams.inbound.acceptNext() // 9
-      || this.#lifecycle.checkActivity(this.#root.isKeepAlive || this.#isPeerKept) // 10
+      || this.#lifecycle.checkActivity(this.#root.isKeepAlive || this.#isPeerKept, this.#outputs.isHeld) // 10
+  }
+
+  /** Those of them that may have something to do when nothing but the handler woke, which is what most turns are about. */
+  #quietPass (): boolean {
+    if (this.#isDue) {
+      this.#turn.isStirred = true
+      return true
+    }
+    if (this.#outputs.takeNext() || this.#sets.diff() || this.#turn.isStirred) { // 3, 4
+      return true
+    }
+    const isKept = this.#root.isKeepAlive || this.#isPeerKept
+    return (!isKept || !this.#lifecycle.isBusy) && this.#lifecycle.checkActivity(isKept) // 10
   }
 
   /** Streams in use go on until the muxer closes, so the answers that some of them wait for still count. */
@@ -398,13 +441,18 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   }
 
   #expire (): boolean {
-    const { now } = this.#outlet
-    if (now < this.#streams.nextDeadline && now < this.#root.wakeInstant) {
+    if (!this.#isDue) {
       return false
     }
+    const { now } = this.#outlet
     this.#root.expire(now)
     this.#streams.expire(now)
     return true
+  }
+
+  get #isDue (): boolean {
+    const { now } = this.#outlet
+    return now >= this.#streams.nextDeadline || now >= this.#root.wakeInstant
   }
 
   // ---------------------------------------------------------------------------------------------------- turns
@@ -420,7 +468,8 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     this.#outputs.endTurn()
     const areStreamsLater = this.#streams.endTurn()
     const areChangesLater = this.#sets.endTurn()
-    if (this.#root.endTurn() || areStreamsLater || areChangesLater) {
+    const isHandlerLater = this.#root.endTurn() && !this.#outputs.isHeld
+    if (isHandlerLater || areStreamsLater || areChangesLater) {
       this.#turn.continueLater()
     }
     this.#restsUntil = this.pollTimeout()

@@ -41,8 +41,6 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
   readonly #host: ProtocolList | undefined
   readonly #interest: ReportInterest | undefined
   readonly #waker: Waker
-  /** Whether names may be missing, as the last report of a source held more than is kept; a full one of the host tells anew. */
-  isRemoteCut = false
   #hostVersion = -1
   /** Local changes in this turn. */
   #changes = 0
@@ -107,7 +105,6 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
   report (source: unknown, change: RemoteReportChange, protocols: readonly string[]): void {
     const isChanged = this.remote.apply(source, change, protocols)
     const { truncated } = this.remote
-    this.isRemoteCut = truncated !== undefined || (this.isRemoteCut && source !== HOST_SOURCE)
     if (truncated !== undefined) {
       this.#outlet.reports.push({ type: 'protocols-truncated', source: source === HOST_SOURCE ? 'host' : 'handler', ...truncated })
     }

@@ -116,7 +116,12 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
 
   /** See {@link ProtocolHolder}. */
   get isRemoteKnown (): boolean {
-    return this.#machine.hasRemoteReport && !this.#machine.isRemoteCut
+    return this.#machine.hasRemoteReport
+  }
+
+  /** See {@link ProtocolHolder}. */
+  get isRemoteCut (): boolean {
+    return this.#machine.isRemoteCut
   }
 
   /** Busy, idle, closing or closed. */
@@ -153,6 +158,16 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
   /** See {@link DrainedConnection}. */
   pollReport (): Poll<ConnectionReport> {
     return this.#machine.pollReport()
+  }
+
+  /** See {@link DrainedConnection}. */
+  stall (): void {
+    this.#machine.stall()
+  }
+
+  /** See {@link DrainedConnection}. */
+  resume (): void {
+    this.#machine.resume()
   }
 
   /** Closes gracefully; begins with the next drain. */

@@ -33,6 +33,8 @@ import type { DrivenEvent } from './swarm-driver.ts'
 import type { SwarmConfig } from './swarm-options.ts'
 import type { VerdictTerms } from './verdict.ts'
 
+const SWARM_STOPPED: FromSwarm = Object.freeze({ type: 'swarm-stopped' })
+
 /** Collaborators of a {@link HostLink}. */
 export interface HostLinkComponents {
   /** Those of the node. */
@@ -131,6 +133,16 @@ export class HostLink {
     return this.#connections.get(id)
   }
 
+  /** See `stall` of the swarm machine. */
+  stall (): void {
+    this.#driver.swarm.stall()
+  }
+
+  /** See `resume` of the swarm machine. */
+  resume (): void {
+    this.#driver.swarm.resume()
+  }
+
   /** Announces what the behaviours serve. To be called when all services have registered theirs. */
   async announce (): Promise<void> {
     this.#refreshProtocols()
@@ -142,7 +154,7 @@ export class HostLink {
     return await this.#dialer.dial(target, options)
   }
 
-  /** Ends all dials, closes all connections in good order, then takes back what was announced. */
+  /** Ends all dials, closes all connections in good order, takes back what was announced, and tells the behaviours. */
   async close (): Promise<void> {
     await this.#dialer.close()
     await Promise.all(Array.from(this.#connections.values(), async (connection) => {
@@ -150,6 +162,7 @@ export class HostLink {
       await connection.whenClosed()
     }))
     await this.#advertiser.stop()
+    this.#tell([SWARM_STOPPED])
   }
 
   #listen (): void {
@@ -280,6 +293,7 @@ export class HostLink {
       case 'listen-failure':
       case 'handler-error':
       case 'connection-idle':
+      case 'protocols-truncated':
       case 'limit-reached':
       case 'inbound-failure':
       case 'protocols-truncated':

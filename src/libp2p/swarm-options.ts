@@ -15,6 +15,7 @@ interface NodeConfig {
   readonly maxUnflushedBytes: number
   readonly turnBudgetMs: number
   readonly eventBufferSize: number
+  readonly maxStallMs: number
   readonly gateTimeoutMs: number
   readonly keepProcessAlive: boolean
   readonly correctHostIterators: boolean
@@ -25,6 +26,7 @@ const NODE_OPTIONS: OptionTable<NodeConfig> = {
   maxUnflushedBytes: count(1_048_576, 1, 1_000_000_000),
   turnBudgetMs: duration(5),
   eventBufferSize: count(256, 1, 1_000_000),
+  maxStallMs: duration(10_000),
   gateTimeoutMs: duration(5000),
   keepProcessAlive: flag(false),
   correctHostIterators: flag(true)
@@ -46,8 +48,13 @@ export interface SwarmLimits extends ConnectionInit {
   maxUnflushedBytes?: number | undefined
   /** Milliseconds that one drain may take. At the limit timers and sockets get their turn, then the rest follows. @default 5 */
   turnBudgetMs?: number | undefined
-  /** Events that an iterator of `swarm.events()` buffers, at least 1. At the limit it ends with `OverflowError`. @default 256 */
+  /**
+   * Events that an iterator of `swarm.events()` buffers, at least 1. At the limit behaviours and handlers are not polled until
+   * one is taken; with `overflow: 'end'` the next one ends the iterator with `OverflowError`. @default 256
+   */
   eventBufferSize?: number | undefined
+  /** Milliseconds that an iterator may stay full. At the limit it ends with `OverflowError`; `Infinity` for no limit. @default 10_000 */
+  maxStallMs?: number | undefined
   /** Milliseconds that an asynchronous check of a gate may take. At the limit it denies the connection. @default 5000 */
   gateTimeoutMs?: number | undefined
   /** Whether timers of the swarm keep a Node process alive. @default false */

@@ -332,6 +332,14 @@ export class VirtualConnection implements PooledConnection, StreamSink {
     this.#input(() => { this.machine.handleTaskFailure(task, error) })
   }
 
+  stall (): void {
+    this.machine.stall()
+  }
+
+  resume (): void {
+    this.machine.resume()
+  }
+
   close (): void {
     this.machine.close()
   }
