@@ -296,7 +296,6 @@ export class HostLink {
       case 'protocols-truncated':
       case 'limit-reached':
       case 'inbound-failure':
-      case 'protocols-truncated':
       case 'address-change':
       case 'protocol-warning':
     }

@@ -40,8 +40,8 @@ class World {
       dialer: this.#dialer.handler, listener: this.#listener.handler,
       init: { ...LIMITS, idleTimeoutMs }, latencyMs: at(LATENCIES_MS, kind), chunkSizes: at(CHUNKS, kind)
     })
-    this.#dialer.meet(this.#pair.dialer)
-    this.#listener.meet(this.#pair.listener)
+    this.#dialer.meet(this.#pair.dialer, this.#listener)
+    this.#listener.meet(this.#pair.listener, this.#dialer)
   }
 
   play (script: readonly Step[]): void {

@@ -38,6 +38,7 @@ export class SimulatedEnd {
   /** Behaviour events that the connection took. */
   readonly #accepted: Record<'left' | 'right', number[]> = { left: [], right: [] }
   #end: PairEnd | undefined
+  #far: SimulatedEnd | undefined
   #hostRequests = 0
   /** The last report of the host that waits, and when one may be applied. */
   #waitingReport: readonly string[] | undefined
@@ -72,8 +73,14 @@ export class SimulatedEnd {
     return this.#end
   }
 
-  meet (end: PairEnd): void {
+  meet (end: PairEnd, far: SimulatedEnd): void {
     this.#end = end
+    this.#far = far
+  }
+
+  /** Whether any part ever listed `name`. */
+  hasListed (name: string): boolean {
+    return this.left.hasListed(name) || this.right.hasListed(name)
   }
 
   /** Tells a part something, and takes note of what was accepted. */
@@ -138,6 +145,7 @@ export class SimulatedEnd {
         this.#check(this.left.outbox.length + this.right.outbox.length === 0, 'a part waits for unrelated traffic (S10.20)')
         this.#checkSets()
         this.#checkCaps()
+        this.#checkAgreed()
         this.#checkKeepAlive(now, pending.waiting + pending.negotiating)
         break
       case 'closing':
@@ -223,6 +231,17 @@ export class SimulatedEnd {
     const { unconfirmed } = this.pair
     this.#check(unconfirmed.every(({ received }) => received.length === 0), 'a byte came before the peer agreed (S2.25)')
     this.#check(unconfirmed.length === 0 || now < Math.max(this.left.lazyUntil, this.right.lazyUntil), `${unconfirmed.length} streams wait for ever (S2.28)`)
+  }
+
+  /** Every stream in use was agreed to, or will be: the other end has listed its name (S2.26). */
+  #checkAgreed (): void {
+    const unconfirmed = new Set(this.pair.unconfirmed)
+    for (const { streams, inbound } of [this.left, this.right]) {
+      for (const stream of streams) {
+        const isOpen = !stream.isClosed && stream.resetBy === undefined && !inbound.includes(stream) && !unconfirmed.has(stream)
+        this.#check(!isOpen || this.#far?.hasListed(stream.protocol) === true, `uses a stream on ${stream.protocol}, to which nobody agreed (S2.26)`)
+      }
+    }
   }
 
   /** The first report of the host at once, then the last one of each interval (S3.20). */

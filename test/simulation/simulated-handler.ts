@@ -77,6 +77,11 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
     return this.streams.filter(stream => !stream.isClosed && stream.resetBy === undefined).length
   }
 
+  /** Whether it ever listed `name`. */
+  hasListed (name: string): boolean {
+    return this.#everListed.has(name)
+  }
+
   push (...outputs: Output[]): void {
     this.outbox.push(...outputs)
     this.#cx?.wake()
