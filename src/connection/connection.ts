@@ -393,7 +393,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
 
   /** Those of them that may have something to do when nothing but the handler woke, which is what most turns are about. */
   #quietPass (): boolean {
-    if (this.#isDue || this.#outlet.now >= this.#news.deadline) {
+    if (this.#isDue || this.#news.deadline <= this.#outlet.now) {
       this.#turn.isStirred = true
       return true
     }

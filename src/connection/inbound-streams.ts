@@ -200,7 +200,10 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     if (outcome.type !== 'ok') {
       this.#negotiating.remove(stream)
       this.#report(stream, outcome.type)
-      this.#desk.reset(stream, errorOf(outcome, this.#failureOf(stream), stream.cause))
+      // An error costs more than all the rest, and floods of streams that reset themselves are cheap to make.
+      if (!stream.hasEnded) {
+        this.#desk.reset(stream, errorOf(outcome, this.#failureOf(stream), stream.cause))
+      }
       return
     }
     const { protocol, match, rest } = outcome

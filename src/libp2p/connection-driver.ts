@@ -27,11 +27,13 @@ import type { ProtocolHolder } from './protocol-changes.ts'
 import type { Scheduler, Timer } from './scheduler.ts'
 import type { SwarmConfig } from './swarm-options.ts'
 import type { DrainedConnection, Turns } from './swarm-driver.ts'
+import type { TurnBudget } from './turn-budget.ts'
 
 /** What all connections of a node share. */
 export interface ConnectionDriverComponents {
   readonly driver: Turns
   readonly scheduler: Scheduler
+  readonly budget: TurnBudget
   readonly config: SwarmConfig
   readonly hostProtocols: HostProtocolFeed
   readonly interest: ReportInterest
@@ -69,7 +71,7 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
    * @param wake - asks the swarm to poll it
    */
   constructor (components: ConnectionDriverComponents, { id, host, muxer }: DrivenConnection, handler: AnyHandler, wake: () => void) {
-    const { driver, scheduler, config, hostProtocols, interest } = components
+    const { driver, scheduler, budget, config, hostProtocols, interest } = components
     this.id = id
     this.peer = host.remotePeer
     this.host = host
@@ -84,13 +86,14 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
       config.connection,
       scheduler.now()
     )
-    this.#streams = new StreamInputs(this.#machine, this.#turns, scheduler, config)
+    this.#streams = new StreamInputs(this.#machine, this.#turns, scheduler, budget, config)
     this.#requests = new HostRequests({
       scheduler,
       request: (request) => { this.#turns.command(() => { this.#machine.requestHostStream(request, scheduler.now()) }) },
       cancel: (token) => { this.#turns.command(() => { this.#machine.cancelHostStream(token) }) }
     })
     muxer.owner = this
+    muxer.readUnder(budget)
     host.addEventListener('close', this)
   }
 

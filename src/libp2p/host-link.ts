@@ -13,6 +13,7 @@ import { ListenAddresses } from './listen-addresses.ts'
 import { muxerOf } from './negotiated-muxer.ts'
 import { followPeerTags, readPeerTags } from './peer-tags.ts'
 import { SwarmDriver } from './swarm-driver.ts'
+import { TurnBudget } from './turn-budget.ts'
 import type { Connection as HostConnection, IdentifyResult, Logger, PeerId } from '@libp2p/interface'
 import type { GateStage } from '../behaviour/connection-denied.ts'
 import type { AnyHandler } from '../behaviour/connection-handler.ts'
@@ -86,15 +87,17 @@ export class HostLink {
       log,
       declared: () => declaredBy(root)
     })
+    const budget = new TurnBudget(scheduler, config.turnBudgetMs)
     this.#driver = new SwarmDriver({
       root,
       scheduler,
+      budget,
       turnBudgetMs: config.turnBudgetMs,
       onEvent: (event) => { this.#onEvent(event) },
       onIdle: () => { this.#advertiser.schedule() },
       onError: (cause) => { components.onError(cause) }
     })
-    this.#shared = { driver: this.#driver, scheduler, config, hostProtocols: this.#protocols, interest }
+    this.#shared = { driver: this.#driver, scheduler, budget, config, hostProtocols: this.#protocols, interest }
     const terms: VerdictTerms = {
       scheduler,
       gateTimeoutMs: config.gateTimeoutMs,

@@ -6,6 +6,7 @@ import type { NetworkBehaviour } from '../behaviour/network-behaviour.ts'
 import type { PooledConnection } from '../swarm/pooled-connection.ts'
 import type { SwarmEvent } from '../swarm/swarm-event.ts'
 import type { Scheduler, Timer } from './scheduler.ts'
+import type { TurnBudget } from './turn-budget.ts'
 
 /** The events of a swarm whose root is a composition. */
 export type DrivenEvent = SwarmEvent<KeyedEvent<string, unknown>>
@@ -39,6 +40,8 @@ export interface Turns {
 export interface SwarmDriverComponents {
   readonly root: NetworkBehaviour<KeyedEvent<string, unknown>, unknown, unknown, Error>
   readonly scheduler: Scheduler
+  /** The time of all drains is counted here. Absent: nowhere. */
+  readonly budget?: TurnBudget
   readonly turnBudgetMs: number
   /** Acts on one event; called inside a drain. */
   onEvent (event: DrivenEvent): void
@@ -129,6 +132,7 @@ export class SwarmDriver<Driven extends DrainedConnection> implements Turns {
 
   /** See {@link Turns}. */
   beginInput (): void {
+    this.#components.budget?.begin()
     this.#isBusy = true
   }
 
@@ -141,6 +145,7 @@ export class SwarmDriver<Driven extends DrainedConnection> implements Turns {
     }
     this.#isBusy = false
     this.#empty()
+    this.#components.budget?.end()
   }
 
   #drain (connection: DrainedConnection | undefined): void {
