@@ -21,7 +21,7 @@ const PRINTS = [
   /^a stream of 12D3KooW\w+\nHELLO$/m,
   /added \[ '\/files\/1\.0\.0' \] removed \[\][^]*\[[^\]]*'\/files\/1\.0\.0'[^\]]*\] false/,
   /^door pending 1\nDialFailureError$/m,
-  /^1\nlimits per-peer 1\n(aborted PeerBlockedError: .* is blocked\naccess\.blocked PeerBlockedError|access\.blocked PeerBlockedError\naborted PeerBlockedError: .* is blocked)$/m,
+  /^1\nlimits per-peer 1\n(?=[^]*^aborted PeerBlockedError: .* is blocked$)(?=[^]*^access\.blocked PeerBlockedError$)/m,
   /^connection-idle\nclosed$/m,
   /^\[ '\/chat\/1\.0\.0', '\/chat\/1\.0\.0' \]$/m,
   /^\/chat\/1\.0\.0 hello\nok$/m,

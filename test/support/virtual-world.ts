@@ -468,7 +468,7 @@ export class VirtualConnection implements PooledConnection, StreamSink {
 }
 
 /** For streams that no connection of ours knows. */
-const NOBODY: StreamSink = {
+export const NOBODY: StreamSink = {
   isBusy: false,
   whenIdle: task => { task() },
   nextTurn: task => { task() },
