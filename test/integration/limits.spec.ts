@@ -3,6 +3,7 @@ import { composeBehaviours, toggle } from 'libp2p-behaviours'
 import { allowList, blockList } from 'libp2p-behaviours/allow-block-list'
 import { connectionLimits } from 'libp2p-behaviours/connection-limits'
 import { memoryLimits } from 'libp2p-behaviours/memory-limits'
+import { seededRandom } from 'libp2p-behaviours/testing'
 import { eventOf, until, within } from '../support/deadline.ts'
 import { ANY_STACK, STACKS, connect, connectionTo, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
 import type { Libp2p } from '@libp2p/interface'
@@ -55,6 +56,56 @@ describe.each(STACKS)('connectionLimits() over %s', (stack) => {
     swarm.behaviours.limits.setLimits({ maxPendingOutgoing: 1 })
     await swarm.dial(bob.getMultiaddrs())
     expect(swarm.behaviours.limits.counts).toEqual({ ...ZERO, establishedOutgoing: 1, established: 1 })
+  })
+})
+
+describe('connectionLimits() with attempts that fail in every way', () => {
+  it.each(['memory, plaintext, yamux', 'tcp, noise, yamux'] as const)('is never passed, and counts right in the end, over %s', { timeout: 60_000 }, async (stack) => {
+    const random = seededRandom(7)
+    const below = (limit: number) => Math.floor(random() * limit)
+    const pause = async (maxMs: number) => await new Promise((resolve) => { setTimeout(resolve, below(maxMs)) })
+    const slowly = async () => { await pause(5); return undefined }
+    const alice = await swarmNode(stack, {
+      behaviours: {
+        limits: toggle(connectionLimits({ maxPendingIncoming: 4, maxPendingOutgoing: 4, maxEstablishedPerPeer: 2, maxEstablished: 4 })),
+        slow: { checkPending: slowly, checkEstablished: slowly, commitEstablished: () => undefined }
+      }
+    })
+    const others = [await stockNode(stack), await stockNode(stack), await stockNode(stack)]
+    const { swarm } = alice.services
+    const { limits } = swarm.behaviours
+    const attempts: Array<Promise<'done' | 'failed'>> = []
+    const attempt = (outcome: Promise<unknown>) => { attempts.push(outcome.then(() => 'done', () => 'failed')) }
+    for (let at = 0; at < 120; at++) {
+      const other = others[below(3)]!
+      const signal = AbortSignal.timeout(1 + below(random() < 0.5 ? 60 : 5000))
+      const connection = swarm.connections[below(4)]
+      const kind = below(10)
+      if (kind < 3) {
+        attempt(other.dial(alice.getMultiaddrs(), { force: true, signal }))
+      } else if (kind < 7) {
+        attempt(swarm.dial(other.getMultiaddrs(), { condition: 'always', signal }))
+      } else if (kind < 8) {
+        attempt(alice.dial(other.getMultiaddrs(), { force: true, signal }))
+      } else if (kind < 9) {
+        connection?.host.abort(new Error('cut'))
+      } else if (connection !== undefined) {
+        attempt(connection.close())
+      }
+      if (at % 40 === 20) {
+        limits.disable()
+      } else if (at % 40 === 25) {
+        limits.enable()
+      }
+      await pause(15)
+      expect(limits.inner.counts.established).toBeLessThanOrEqual(4)
+    }
+    expect(new Set(await Promise.all(attempts))).toEqual(new Set(['done', 'failed']))
+    await until('nothing is pending', () => limits.inner.counts.pendingIncoming + limits.inner.counts.pendingOutgoing === 0)
+    await until('each connection is counted', () => limits.inner.counts.established === swarm.connections.length)
+    await Promise.all(others.map(async ({ peerId }) => { await swarm.disconnect(peerId) }))
+    await until('none is left', () => limits.inner.counts.established === 0)
+    expect(limits.inner.counts).toEqual(ZERO)
   })
 })
 
