@@ -147,7 +147,7 @@ class StreamsBehaviour extends ProtocolBehaviour<StreamRejected> implements Stre
     const limits = parseOptions(ACCEPT_OPTIONS, options, ACCEPT, ['signal'])
     checkSignal(options.signal, ACCEPT)
     return this.#acceptors.accept(protocol, limits, options.signal, ({ peer, connection }) => {
-      this.emit(peer, connection, { type: 'stream-rejected', protocol })
+      this.onHandlerEvent(peer, connection, { type: 'stream-rejected', protocol })
     })
   }
 

@@ -130,6 +130,16 @@ export class HostLink {
     return this.#connections.get(id)
   }
 
+  /** See `stall` of the swarm machine. */
+  stall (): void {
+    this.#driver.swarm.stall()
+  }
+
+  /** See `resume` of the swarm machine. */
+  resume (): void {
+    this.#driver.swarm.resume()
+  }
+
   /** Announces what the behaviours serve. To be called when all services have registered theirs. */
   async announce (): Promise<void> {
     this.#refreshProtocols()
@@ -260,9 +270,6 @@ export class HostLink {
           this.#advertiser.offersChanged(event.added, event.removed)
         }
         break
-      case 'protocols-truncated':
-        this.connection(event.connection)?.reportCut()
-        break
       case 'dial':
       case 'listen-on':
       case 'remove-listener':
@@ -283,7 +290,10 @@ export class HostLink {
       case 'listen-failure':
       case 'handler-error':
       case 'connection-idle':
+      case 'protocols-truncated':
       case 'limit-reached':
+      case 'inbound-failure':
+      case 'protocols-truncated':
       case 'address-change':
       case 'protocol-warning':
     }

@@ -91,7 +91,7 @@ const published: Record<string, Names> = {
   './request-response': {
     values: ['requestResponse'],
     types: [
-      'CallOptions', 'HandlerContext', 'InboundFailure', 'LazyOptions', 'ReceivedRequest', 'RequestEvent', 'RequestOptions', 'RequestResponse',
+      'CallOptions', 'Codec', 'HandlerContext', 'InboundFailure', 'LazyOptions', 'ReceivedRequest', 'RequestEvent', 'RequestOptions', 'RequestResponse',
       'RequestResponseInit', 'Serve', 'SignalOptions', 'StreamContext'
     ]
   },
