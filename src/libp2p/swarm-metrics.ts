@@ -38,6 +38,8 @@ export class SwarmMetrics implements ConnectionMeter<NegotiatedStream> {
   readonly #metrics: Metrics
   readonly #sources: MetricSources
   readonly #protocols = new MetricLabels()
+  /** Labels of streams there have been, with how many there are as of the last look. */
+  readonly #open: Readonly<Record<Direction, Map<string, number>>> = { inbound: new Map(), outbound: new Map() }
   readonly #streams: Readonly<Record<Direction, CounterGroup>>
   readonly #requests: { increment (): void }
   readonly #failures: CounterGroup
@@ -86,7 +88,9 @@ export class SwarmMetrics implements ConnectionMeter<NegotiatedStream> {
 
   /** See {@link ConnectionMeter}. */
   opened (direction: Direction, protocol: string, port: StreamPort<NegotiatedStream>, isHost: boolean): void {
-    this.#increment(this.#streams[direction], this.#protocols.of(protocol))
+    const label = this.#protocols.of(protocol)
+    this.#open[direction].set(label, 0)
+    this.#increment(this.#streams[direction], label)
     if (!isHost && port instanceof StreamAdapter) {
       this.#contain(() => { port.track((stream) => { this.#metrics.trackProtocolStream(stream) }) })
     }
@@ -170,8 +174,8 @@ export class SwarmMetrics implements ConnectionMeter<NegotiatedStream> {
       this.#metrics.registerMetricGroup(PREFIX + name, { label, help, calculate })
     }
     const negotiating = { inbound: sum((load) => load.negotiatingInbound), outbound: sum((load) => load.negotiatingOutbound) }
-    levels('open_inbound_streams', 'protocol', 'Negotiated streams that peers opened, until their end', this.#openStreams(true))
-    levels('open_outbound_streams', 'protocol', 'Negotiated streams that this node opened, until their end', this.#openStreams(false))
+    levels('open_inbound_streams', 'protocol', 'Negotiated streams that peers opened, until their end', this.#openStreams('inbound'))
+    levels('open_outbound_streams', 'protocol', 'Negotiated streams that this node opened, until their end', this.#openStreams('outbound'))
     levels('negotiating_streams', 'direction', 'Streams in negotiation', () => ({ inbound: negotiating.inbound(), outbound: negotiating.outbound() }))
     level('queued_inbound_streams', 'Streams of peers that wait for their negotiation', sum((load) => load.queuedInbound))
     level('queued_outbound_requests', 'Requests that wait for a stream', sum((load) => load.queuedOutbound))
@@ -186,16 +190,16 @@ export class SwarmMetrics implements ConnectionMeter<NegotiatedStream> {
   }
 
   /** A protocol whose last stream has ended is 0: whoever collects keeps what is not mentioned. */
-  #openStreams (isInbound: boolean): () => Record<string, number> {
-    const counts = new Map<string, number>()
+  #openStreams (direction: Direction): () => Record<string, number> {
+    const counts = this.#open[direction]
     return () => {
       for (const label of counts.keys()) {
         counts.set(label, 0)
       }
       for (const { openStreams } of this.#sources.connections()) {
-        for (const open of openStreams) {
-          if (open.isInbound === isInbound) {
-            const label = this.#protocols.of(open.port.stream.protocol)
+        for (const { port, isInbound } of openStreams) {
+          if (isInbound === (direction === 'inbound')) {
+            const label = this.#protocols.of(port.stream.protocol)
             counts.set(label, (counts.get(label) ?? 0) + 1)
           }
         }
