@@ -64,7 +64,12 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> {
   /** What waits and what is being negotiated. */
   get load (): ConnectionLoad {
     const { inbound, outbound } = this
-    return { negotiatingInbound: inbound.negotiating, negotiatingOutbound: outbound.negotiating, queuedInbound: inbound.queued, queuedOutbound: outbound.queued }
+    return {
+      negotiatingInbound: inbound.negotiating,
+      negotiatingOutbound: outbound.negotiating,
+      queuedInbound: inbound.queued,
+      queuedOutbound: outbound.queued
+    }
   }
 
   /** The peer opened a stream; a muxer that tells twice is heard once (S5.11). */

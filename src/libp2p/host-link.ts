@@ -293,7 +293,6 @@ export class HostLink {
       case 'listen-failure':
       case 'handler-error':
       case 'connection-idle':
-      case 'protocols-truncated':
       case 'limit-reached':
       case 'inbound-failure':
       case 'protocols-truncated':

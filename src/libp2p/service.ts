@@ -3,7 +3,8 @@ import { attachBehaviour } from '../behaviour/attach.ts'
 import { commandsOf } from '../behaviour/commands.ts'
 import { composeBehaviours } from '../behaviour/compose.ts'
 import { refuseSharedProtocols } from '../behaviour/distinct-protocols.ts'
-import { checkPeer } from '../behaviours/call-options.ts'
+import { checkCallOptions, checkPeer } from '../behaviours/call-options.ts'
+import { andAllComplete } from '../concurrency/when-all.ts'
 import { ContainedEmitter } from './contained-emitter.ts'
 import { containedLog } from './contained-log.ts'
 import { HostLink } from './host-link.ts'
@@ -131,10 +132,11 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
     return this.#viewOf(await this.#link.dial(target, options))
   }
 
-  async disconnect (peer: PeerId, options?: CallOptions): Promise<void> {
+  async disconnect (peer: PeerId, options: CallOptions = {}): Promise<void> {
     checkPeer(peer, 'Cannot disconnect')
+    checkCallOptions(options, 'Cannot disconnect')
     const own = this.connections.filter((connection) => connection.peer.equals(peer))
-    await Promise.all(own.map(async (connection) => { await connection.close(options) }))
+    await andAllComplete(own.map(async (connection) => { await connection.close(options) }))
   }
 
   /** The life of the service is in `afterStart` and `beforeStop`; the host asks for this one. */

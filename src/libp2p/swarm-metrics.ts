@@ -64,7 +64,9 @@ export class SwarmMetrics implements ConnectionMeter<NegotiatedStream> {
   constructor (metrics: Metrics, sources: MetricSources) {
     this.#metrics = metrics
     this.#sources = sources
-    const counters = (name: string, label: string, help: string): CounterGroup => metrics.registerCounterGroup(PREFIX + name, { label, help })
+    function counters (name: string, label: string, help: string): CounterGroup {
+      return metrics.registerCounterGroup(PREFIX + name, { label, help })
+    }
     this.#streams = {
       inbound: counters('inbound_streams_total', 'protocol', 'Negotiated streams that peers opened'),
       outbound: counters('outbound_streams_total', 'protocol', 'Negotiated streams that this node opened')
@@ -74,7 +76,8 @@ export class SwarmMetrics implements ConnectionMeter<NegotiatedStream> {
     this.#inboundFailures = counters('inbound_failures_total', 'outcome', 'Streams of peers that came to nothing')
     this.#violations = counters('violations_total', 'outcome', 'Messages that no conforming peer sends')
     this.#rejected = counters('rejected_streams_total', 'reason', 'Streams of peers that were one too many')
-    this.#negotiation = metrics.registerHistogramGroup(`${PREFIX}negotiation_seconds`, { label: 'role', help: 'From the request or the arrival of a stream until its protocol was agreed' })
+    const untilAgreed = 'From the request or the arrival of a stream until its protocol was agreed'
+    this.#negotiation = metrics.registerHistogramGroup(`${PREFIX}negotiation_seconds`, { label: 'role', help: untilAgreed })
     this.#closed = counters('connections_closed_total', 'reason', 'Connections that ended')
     this.#denied = counters('connections_denied_total', 'behaviour', 'Connections that a behaviour denied')
     this.#changes = counters('protocol_changes_total', 'side', 'Changes of the protocol sets of connections')
@@ -159,10 +162,10 @@ export class SwarmMetrics implements ConnectionMeter<NegotiatedStream> {
   }
 
   #registerLevels (): void {
-    const { connections, bufferedEvents } = this.#sources
+    const sources = this.#sources
     const sum = (of: (load: ConnectionLoad) => number) => (): number => {
       let total = 0
-      for (const { load } of connections()) {
+      for (const { load } of sources.connections()) {
         total += of(load)
       }
       return total
@@ -181,12 +184,12 @@ export class SwarmMetrics implements ConnectionMeter<NegotiatedStream> {
     level('queued_outbound_requests', 'Requests that wait for a stream', sum((load) => load.queuedOutbound))
     levels('connections', 'state', 'Connections of the swarm', () => {
       const states = { busy: 0, idle: 0, closing: 0 }
-      for (const { status } of connections()) {
+      for (const { status } of sources.connections()) {
         states[status.phase === 'open' ? status.activity : 'closing']++
       }
       return states
     })
-    level('event_buffer_length', 'Events that wait in iterators of swarm.events()', bufferedEvents)
+    level('event_buffer_length', 'Events that wait in iterators of swarm.events()', () => sources.bufferedEvents())
   }
 
   /** A protocol whose last stream has ended is 0: whoever collects keeps what is not mentioned. */

@@ -16,13 +16,27 @@ afterEach(stopNodes)
 
 const TCP = 'tcp, noise, yamux'
 
+/** Reads all there is. */
+async function drained (stream: AsyncIterable<unknown>): Promise<void> {
+  const reader = stream[Symbol.asyncIterator]()
+  while ((await reader.next()).done !== true) {
+    // Nobody wants it.
+  }
+}
+
+interface Collected {
+  readonly labels: Record<string, string>
+  readonly value: number
+  readonly metricName?: string
+}
+
 /** A node with a registry of its own, and a look at it. */
 async function measuredNode () {
   const registry = new Registry()
   const metrics = prometheusMetrics({ registry, collectDefaultMetrics: false, preserveExistingMetrics: false })
   const lazyChat = protocolBehaviour({
     protocols: ['/lazy/1'],
-    inbound: async (stream) => { for await (const chunk of stream) void chunk },
+    inbound: drained,
     commands: ({ open }) => ({
       say: async (peer: PeerId, bytes: number) => {
         const stream = await open(peer, { lazy: true })
@@ -31,12 +45,13 @@ async function measuredNode () {
       }
     })
   })
-  const node = await swarmNode(TCP, { behaviours: { chat: chat(), lazyChat } }, { metrics: (components) => metrics(components as never) as unknown as Metrics })
+  const node = await swarmNode(TCP, { behaviours: { chat: chat(), lazyChat } }, { metrics: (components) => metrics(components as never) })
   /** Each value by its label, or the one value. */
   const read = async (name: string): Promise<Record<string, number>> => {
-    const metric = registry.getSingleMetric(name)
-    const { values } = await (metric as unknown as { get (): Promise<{ values: Array<{ labels: Record<string, string>, value: number, metricName?: string }> }> }).get()
-    return Object.fromEntries(values.map(({ labels, value, metricName }) => [[...Object.values(labels), ...(metricName?.endsWith('_count') === true ? ['count'] : [])].join(' '), value]))
+    const metric = registry.getSingleMetric(name) as unknown as { get (): Promise<{ values: Collected[] }> }
+    const { values } = await metric.get()
+    const keyOf = ({ labels, metricName }: Collected) => [...Object.values(labels), ...metricName?.endsWith('_count') === true ? ['count'] : []].join(' ')
+    return Object.fromEntries(values.map((collected) => [keyOf(collected), collected.value]))
   }
   return { node, registry, read: async (name: string) => await read(`libp2p_behaviours_${name}`), bytes: async () => await read('libp2p_data_transfer_bytes_total') }
 }
@@ -44,7 +59,7 @@ async function measuredNode () {
 describe('metrics with Prometheus (S11)', () => {
   it('count what happens, and come back to 0', async () => {
     const { node: alice, read, bytes, registry } = await measuredNode()
-    const bob = await swarmNode(TCP, { behaviours: { chat: chat(), lazyChat: protocolBehaviour({ protocols: ['/lazy/1'], inbound: async (stream) => { for await (const chunk of stream) void chunk } }) } })
+    const bob = await swarmNode(TCP, { behaviours: { chat: chat(), lazyChat: protocolBehaviour({ protocols: ['/lazy/1'], inbound: drained }) } })
     await connect(alice, bob)
     const { swarm } = alice.services
     await within('alice knows bob', swarm.protocols.whenSupports(bob.peerId, '/lazy/1'))
@@ -110,6 +125,12 @@ describe('metrics with the simple implementation', () => {
   })
 })
 
+function refuseOurs (name: string): void {
+  if (name.startsWith('libp2p_behaviours_')) {
+    throw new Error('no room')
+  }
+}
+
 describe('what the metrics of a node throw (S4.15)', () => {
   it('is reported once per second, and everything else goes on', async () => {
     const metrics = new RecordingMetrics()
@@ -130,7 +151,7 @@ describe('what the metrics of a node throw (S4.15)', () => {
 
   it('at the registration leaves the node without metrics', async () => {
     const component = new RecordingMetrics().component
-    const broken: Metrics = { ...component, registerMetricGroup: (name: string) => { if (name.startsWith('libp2p_behaviours_')) throw new Error('no room') } } as Metrics
+    const broken: Metrics = { ...component, registerMetricGroup: refuseOurs } as Metrics
     const alice = await swarmNode(ANY_STACK, { behaviours: { chat: chat() } }, { metrics: () => broken })
     const bob = await swarmNode(ANY_STACK, { behaviours: { chat: chat() } })
     await connect(alice, bob)

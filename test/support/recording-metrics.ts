@@ -5,7 +5,14 @@ interface Registered {
   readonly label: string | undefined
   readonly values: Record<string, number>
   readonly observed: Array<Record<string, number>>
-  readonly calculate: (() => number | Record<string, number>) | undefined
+  readonly calculate: Calculate | undefined
+}
+
+type Calculate = () => number | Record<string, number>
+
+interface Options {
+  readonly label?: string
+  readonly calculate?: Calculate
 }
 
 /** A `Metrics` component that writes down what is registered, and what becomes of it. */
@@ -19,7 +26,7 @@ export class RecordingMetrics {
 
   /** As the component that a node takes. */
   get component (): Metrics {
-    const of = (kind: string) => (name: string, options: { label?: string, calculate?: () => number } = {}) => this.#register(kind, name, options)
+    const of = (kind: string) => (name: string, options: Options = {}) => this.#register(kind, name, options)
     const component: Partial<Metrics> = {
       registerMetric: of('metric') as never,
       registerMetricGroup: of('metric group') as never,
@@ -48,7 +55,7 @@ export class RecordingMetrics {
     return this.registered.get(`libp2p_behaviours_${name}`)?.observed ?? []
   }
 
-  #register (kind: string, name: string, { label, calculate }: { label?: string, calculate?: () => number }): object | undefined {
+  #register (kind: string, name: string, { label, calculate }: Options): object | undefined {
     const metric: Registered = { kind, label, values: Object.create(null) as Record<string, number>, observed: [], calculate }
     this.registered.set(name, metric)
     return calculate !== undefined
