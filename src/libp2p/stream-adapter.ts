@@ -233,7 +233,7 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
    *
    * @param count - puts wrappers around the methods of the stream
    */
-  track (count: (stream: Stream) => void): void {
+  track (count: (stream: NegotiatedStream) => void): void {
     const { stream } = this
     const dispatch = stream.dispatchEvent.bind(stream)
     count(stream)

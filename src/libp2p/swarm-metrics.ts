@@ -95,7 +95,8 @@ export class SwarmMetrics implements ConnectionMeter<NegotiatedStream> {
     this.#open[direction].set(label, 0)
     this.#increment(this.#streams[direction], label)
     if (!isHost && port instanceof StreamAdapter) {
-      this.#contain(() => { port.track((stream) => { this.#metrics.trackProtocolStream(stream) }) })
+      const count = (stream: NegotiatedStream): void => { this.#metrics.trackProtocolStream(stream) }
+      this.#contain(() => { port.track(count) })
     }
   }
 
