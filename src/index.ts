@@ -38,7 +38,8 @@ export type {
 } from './behaviour/connection-handler.ts'
 export type {
   AddressFailure, ConnectionClosed, ConnectionEstablished, DialFailure, DialFailureKind, ExternalAddressChange, FromSwarm,
-  ListenAddressChange, ListenFailure, ListenerChange, ListenerError, MessageDelivered, MessageUndelivered, PeerExternalAddress, UndeliveredReason
+  ListenAddressChange, ListenFailure, ListenerChange, ListenerError, MessageDelivered, MessageUndelivered, PeerExternalAddress, SwarmStopped,
+  UndeliveredReason
 } from './behaviour/from-swarm.ts'
 export type {
   BehaviourEvent, BehaviourOf, Commands, ComposedBehaviour, Denial, DeniedAt, EventOf, KeyedEvent, MessageOf, Toggle, WrappedBehaviour

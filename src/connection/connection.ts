@@ -365,15 +365,30 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
         }
         return output
       }
-      const isMoved = this.#lifecycle.isOpen ? this.#pass() : this.#closingPass()
-      if (!isMoved) {
+      if (!this.#pass()) {
         return PENDING
       }
     }
   }
 
-  /** The steps of S5.1; true as soon as one of them moved, which starts the next pass at the top. */
+  /** One pass; true as soon as a step moved, which starts the next one at the top. */
   #pass (): boolean {
+    if (!this.#lifecycle.isOpen) {
+      return this.#closingPass()
+    }
+    if (!this.#turn.isStirred) {
+      return this.#quietPass()
+    }
+    this.#turn.isStirred = false
+    if (!this.#wholePass()) {
+      return false
+    }
+    this.#turn.isStirred = true
+    return true
+  }
+
+  /** The steps of S5.1. */
+  #wholePass (): boolean {
     return this.#lifecycle.endIfDue()
       || this.#serveInbox() // 1
       || this.#expire() // 2
@@ -385,6 +400,19 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
       || this.#streams.outbound.openNext() // 8
       || this.#streams.inbound.acceptNext() // 9
       || this.#lifecycle.checkActivity(this.#root.isKeepAlive || this.#isPeerKept, this.#outputs.isHeld) // 10
+  }
+
+  /** Those of them that may have something to do when nothing but the handler woke, which is what most turns are about. */
+  #quietPass (): boolean {
+    if (this.#isDue) {
+      this.#turn.isStirred = true
+      return true
+    }
+    if (this.#outputs.takeNext() || this.#sets.diff() || this.#turn.isStirred) { // 3, 4
+      return true
+    }
+    const isKept = this.#root.isKeepAlive || this.#isPeerKept
+    return (!isKept || !this.#lifecycle.isBusy) && this.#lifecycle.checkActivity(isKept, this.#outputs.isHeld) // 10
   }
 
   /** Streams in use go on until the muxer closes, so the answers that some of them wait for still count. */
@@ -424,13 +452,18 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   }
 
   #expire (): boolean {
-    const { now } = this.#outlet
-    if (now < this.#streams.nextDeadline && now < this.#root.wakeInstant) {
+    if (!this.#isDue) {
       return false
     }
+    const { now } = this.#outlet
     this.#root.expire(now)
     this.#streams.expire(now)
     return true
+  }
+
+  get #isDue (): boolean {
+    const { now } = this.#outlet
+    return now >= this.#streams.nextDeadline || now >= this.#root.wakeInstant
   }
 
   // ---------------------------------------------------------------------------------------------------- turns

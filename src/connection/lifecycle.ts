@@ -45,6 +45,11 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
     return this.#status.phase === 'open'
   }
 
+  /** Whether it is open, and was busy when that was looked at last. */
+  get isBusy (): boolean {
+    return this.#status === BUSY
+  }
+
   /** When something happens by itself. */
   get deadline (): Instant {
     const { root, streams } = this.#parts

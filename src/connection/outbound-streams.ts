@@ -108,6 +108,8 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   /** A handler no longer wants the streams that it asked for with this token. */
   cancel (request: CancelOutboundRequest): void {
     const hop = hopOf(request)
+    // Others may have its slot.
+    this.#owner.streamWoke()
     this.#cancel(requester => requester.type === 'handler' && requester.hop === hop && requester.token === request.token, request.token)
   }
 

@@ -34,6 +34,8 @@ import type { DrivenEvent } from './swarm-driver.ts'
 import type { SwarmConfig } from './swarm-options.ts'
 import type { VerdictTerms } from './verdict.ts'
 
+const SWARM_STOPPED: FromSwarm = Object.freeze({ type: 'swarm-stopped' })
+
 /** Collaborators of a {@link HostLink}. */
 export interface HostLinkComponents {
   /** Those of the node. */
@@ -155,7 +157,7 @@ export class HostLink {
     return await this.#dialer.dial(target, options)
   }
 
-  /** Ends all dials, closes all connections in good order, then takes back what was announced. */
+  /** Ends all dials, closes all connections in good order, takes back what was announced, and tells the behaviours. */
   async close (): Promise<void> {
     await this.#dialer.close()
     await Promise.all(Array.from(this.#connections.values(), async (connection) => {
@@ -163,6 +165,7 @@ export class HostLink {
       await connection.whenClosed()
     }))
     await this.#advertiser.stop()
+    this.#tell([SWARM_STOPPED])
   }
 
   #listen (): void {
