@@ -227,6 +227,22 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     }
   }
 
+  /**
+   * Lets somebody count the bytes of the user of the stream, as the host does for its own streams. The answer of a peer that
+   * has yet to agree is none of them (S2.7).
+   *
+   * @param count - puts wrappers around the methods of the stream
+   */
+  track (count: (stream: NegotiatedStream) => void): void {
+    const { stream } = this
+    const dispatch = stream.dispatchEvent.bind(stream)
+    count(stream)
+    if (this.#phase === 'assumed') {
+      const counted = stream.dispatchEvent.bind(stream)
+      stream.dispatchEvent = (event) => this.#phase === 'assumed' ? dispatch(event) : counted(event)
+    }
+  }
+
   /** See {@link NegotiatedStream}. */
   ignoreForKeepAlive (): void {
     this.#sink.ignoreForKeepAlive(this)

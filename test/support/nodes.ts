@@ -35,7 +35,7 @@ export type StockNode = Libp2p<StockServices>
 export type SwarmNode<Parts extends Behaviours> = Libp2p<StockServices & { swarm: Swarm<Parts> }>
 
 /** What a test may set of a node. */
-export type NodeOptions = Pick<Libp2pOptions, 'connectionGater' | 'connectionManager' | 'connectionMonitor' | 'datastore' | 'privateKey' | 'streamMuxers'>
+export type NodeOptions = Pick<Libp2pOptions, 'connectionGater' | 'connectionManager' | 'connectionMonitor' | 'datastore' | 'logger' | 'metrics' | 'privateKey' | 'streamMuxers'>
 
 let memoryAddresses = 0
 
