@@ -4,13 +4,15 @@ import { PENDING } from '../core/poll.ts'
 import { HandlerFault } from '../handler/handler-fault.ts'
 import { withRoute } from '../handler/route.ts'
 import { ListenerNegotiation } from '../negotiation/listener-negotiation.ts'
+import { NOT_OFFERED } from '../negotiation/outcome.ts'
+import { AgreedNegotiation } from './agreed-negotiation.ts'
 import { negotiationLimits } from './connection-config.ts'
 import { NegotiatingStreams } from './negotiating-streams.ts'
 import { asError } from './outlet.ts'
 import { abortOf, errorOf, timeoutOf, upgradeError } from './stream-failure.ts'
 import type { Instant } from '../core/instant.ts'
 import type { StreamFailure, StreamUpgradeErrorKind } from '../errors.ts'
-import type { NegotiationLimits } from '../negotiation/outcome.ts'
+import type { NegotiationLimits, NegotiationOutcome } from '../negotiation/outcome.ts'
 import type { ListedProtocol, ListingSnapshot } from '../protocols/listing-snapshot.ts'
 import type { LocalProtocols } from '../protocols/local-protocols.ts'
 import type { HostProtocols } from './connection-components.ts'
@@ -34,7 +36,10 @@ interface Arrival<Stream> extends Ticket {
   listing: ListingSnapshot
 }
 
-type Inbound<Stream> = NegotiatingStream<Stream, ListenerNegotiation<ListedProtocol>, Arrival<Stream>>
+/** Ours, or that of the host. */
+type Machine = ListenerNegotiation<ListedProtocol> | AgreedNegotiation<ListedProtocol>
+
+type Inbound<Stream> = NegotiatingStream<Stream, Machine, Arrival<Stream>>
 
 /**
  * Streams that the peer opened, from arrival to hand-over (S5.9): they wait in a bounded queue for one of the slots, are
@@ -50,7 +55,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   readonly #arrived: BoundedQueue<Arrival<Stream>> = new BoundedQueue(Infinity)
   /** Those of them that arrived since the last turn. */
   readonly #fresh: BoundedQueue<Arrival<Stream>> = new BoundedQueue(Infinity)
-  readonly #negotiating: NegotiatingStreams<Stream, ListenerNegotiation<ListedProtocol>, Arrival<Stream>>
+  readonly #negotiating: NegotiatingStreams<Stream, Machine, Arrival<Stream>>
   readonly #owner: NegotiatingStreamsOwner
 
   constructor ({ desk, config, local, hostProtocols, owner }: InboundStreamsParts<Stream, FromBehaviour, ToBehaviour>) {
@@ -87,18 +92,23 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   /** A stream arrived; without room for it, it is reset and leaves no trace but a report. */
   arrive (port: StreamPort<Stream>): void {
-    const { outlet, root } = this.#desk
+    const { outlet } = this.#desk
     if (!this.#hasRoom()) {
       const error = abortOf('Too many inbound streams wait to be negotiated', this.#failure('queue', outlet.now))
       outlet.tellMuxer(() => { port.reset(error) })
       outlet.limitReached('maxQueuedInboundStreams', this.#config.maxQueuedInboundStreams)
       return
     }
-    const timeoutMs = Math.max(this.#config.inboundTimeoutMs, root.inboundTimeoutMs)
-    const arrival = { port, listing: this.#local.snapshot(), startedAt: outlet.now, deadline: addDuration(outlet.now, timeoutMs) }
+    const arrival = this.#arrival(port)
     this.#arrived.push(arrival)
     this.#fresh.push(arrival)
     this.#owner.deadlineAdded(arrival.deadline)
+  }
+
+  /** A stream arrived that the host has agreed on `protocol` for: it takes no slot that another could wait for. */
+  agreed (port: StreamPort<Stream>, protocol: string): void {
+    const arrival = this.#arrival(port)
+    this.#negotiating.add(port, new AgreedNegotiation(protocol, () => this.#conclude(arrival, protocol)), arrival).wake()
   }
 
   /** A stream ended before it had a slot. */
@@ -176,6 +186,19 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
       next = earliest(next, deadline)
     }
     return next
+  }
+
+  #arrival (port: StreamPort<Stream>): Arrival<Stream> {
+    const { outlet, root } = this.#desk
+    const timeoutMs = Math.max(this.#config.inboundTimeoutMs, root.inboundTimeoutMs)
+    return { port, listing: this.#local.snapshot(), startedAt: outlet.now, deadline: addDuration(outlet.now, timeoutMs) }
+  }
+
+  /** Its turn has come, after the diff: the names are those of now. */
+  #conclude (arrival: Arrival<Stream>, protocol: string): NegotiationOutcome<ListedProtocol> {
+    arrival.listing = this.#local.snapshot()
+    const match = arrival.listing.find(protocol)
+    return match === undefined || match.isHost ? NOT_OFFERED : { type: 'ok', protocol, match, rest: undefined }
   }
 
   #negotiate (stream: Inbound<Stream>): void {

@@ -12,7 +12,7 @@ export type {
   HostStreamFailed, HostStreamOpened, HostStreamOutput, ProtocolsReport, ReportInterest
 } from './connection-output.ts'
 export type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
-export type { HostStreamRequest } from './outbound-streams.ts'
+export type { HostStreamRequest, OpeningFailure } from './outbound-streams.ts'
 export type { ConnectionStatus } from './shutdown.ts'
 export type { CloseReason } from '../core/close-reason.ts'
 export type { ConnectionId, Direction } from '../core/ids.ts'

@@ -3,6 +3,8 @@ import { addDuration, earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { hopOf, withRoute } from '../handler/route.ts'
 import { DialerNegotiation } from '../negotiation/dialer-negotiation.ts'
+import { RESET } from '../negotiation/outcome.ts'
+import { AgreedNegotiation } from './agreed-negotiation.ts'
 import { negotiationLimits } from './connection-config.ts'
 import { isCountedProtocol } from './counted-streams.ts'
 import { NegotiatingStreams } from './negotiating-streams.ts'
@@ -11,7 +13,7 @@ import { RequestedStreams } from './requested-streams.ts'
 import { abortOf, errorOf, kindOf, timeoutOf, upgradeError } from './stream-failure.ts'
 import { UnconfirmedStreams } from './unconfirmed-streams.ts'
 import type { Instant } from '../core/instant.ts'
-import type { AbortError, StreamFailure, StreamPhase, StreamUpgradeErrorKind, TimeoutError } from '../errors.ts'
+import type { AbortError, StreamFailure, StreamUpgradeErrorKind, TimeoutError } from '../errors.ts'
 import type { CancelOutboundRequest, OutboundStreamRequest } from '../handler/connection-handler.ts'
 import type { StreamUpgrade } from '../handler/stream-upgrade.ts'
 import type { NegotiationLimits } from '../negotiation/outcome.ts'
@@ -21,7 +23,7 @@ import type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
 import type { NegotiatingStream, NegotiatingStreamsOwner, Upgrading } from './negotiating-streams.ts'
 import type { HandlerRequester, OutboundRequest, Requester } from './requested-streams.ts'
 import type { StreamDesk } from './stream-desk.ts'
-import type { StreamError } from './stream-failure.ts'
+import type { Disagreement, StreamError } from './stream-failure.ts'
 
 /** A stream that the host wants for one of its own services. */
 export interface HostStreamRequest {
@@ -45,7 +47,20 @@ export interface OutboundStreamsParts<Stream, FromBehaviour, ToBehaviour> {
   readonly owner: NegotiatingStreamsOwner
 }
 
-type Outbound<Stream> = NegotiatingStream<Stream, DialerNegotiation, OutboundRequest<Stream>>
+/** Ours, or that of a muxer that negotiates. */
+type Machine = DialerNegotiation | AgreedNegotiation<undefined>
+
+type Outbound<Stream> = NegotiatingStream<Stream, Machine, OutboundRequest<Stream>>
+
+/** An opening that came to nothing. */
+interface FailedOpening<Stream> {
+  readonly request: OutboundRequest<Stream>
+  readonly cause: unknown
+  readonly reason: OpeningFailure
+}
+
+/** Why the muxer opened no stream: one that negotiates knows more than that it is gone. */
+export type OpeningFailure = Disagreement | { readonly type: 'limit' }
 
 /** What a request asks for. */
 type Wish = Pick<HostStreamRequest, 'protocols' | 'timeoutMs' | 'lazy'>
@@ -61,11 +76,11 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   readonly #muxer: MuxerPort
   readonly #requested: RequestedStreams<Stream>
   readonly #remote: RemoteProtocols
-  readonly #negotiating: NegotiatingStreams<Stream, DialerNegotiation, OutboundRequest<Stream>>
+  readonly #negotiating: NegotiatingStreams<Stream, Machine, OutboundRequest<Stream>>
   /** Streams that are in use already, while the peer has yet to agree. */
   readonly unconfirmed: UnconfirmedStreams<Stream>
   /** Outcomes that came with an input: handlers are told inside a poll only. */
-  readonly #failed: BoundedQueue<{ readonly request: OutboundRequest<Stream>, readonly cause: unknown }> = new BoundedQueue(Infinity)
+  readonly #failed: BoundedQueue<FailedOpening<Stream>> = new BoundedQueue(Infinity)
   readonly #owner: NegotiatingStreamsOwner
   #isClosing = false
 
@@ -75,7 +90,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#limits = negotiationLimits(config)
     this.#muxer = muxer
     this.#remote = remote
-    this.#requested = new RequestedStreams(config.maxQueuedOutboundRequests)
+    this.#requested = new RequestedStreams(config.maxQueuedOutboundRequests, muxer.negotiates === true)
     this.#negotiating = new NegotiatingStreams(owner)
     this.unconfirmed = new UnconfirmedStreams(owner, desk, (port, error) => { this.#refusedLater(port, error) })
     this.#owner = owner
@@ -130,8 +145,8 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     return true
   }
 
-  /** The muxer granted a stream. */
-  granted (opening: StreamOpening, port: StreamPort<Stream>): void {
+  /** The muxer granted a stream, on which it has agreed on `protocol` if it negotiates. */
+  granted (opening: StreamOpening, port: StreamPort<Stream>, protocol: string | undefined): void {
     const { outlet } = this.#desk
     const granted = this.#requested.granted(opening)
     if (granted === undefined) {
@@ -143,16 +158,19 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     if (spare !== undefined) {
       this.#cancelOpening(spare)
     }
-    const stream = this.#negotiating.add(port, this.#machineFor(request), request)
-    outlet.tellMuxer(() => { port.start() })
+    const machine = protocol === undefined ? this.#machineFor(request) : agreedOn(protocol)
+    const stream = this.#negotiating.add(port, machine, request)
+    if (protocol === undefined) {
+      outlet.tellMuxer(() => { port.start() })
+    }
     stream.wake()
   }
 
   /** The muxer could not open a stream. */
-  openingFailed (opening: StreamOpening, cause: unknown): void {
+  openingFailed (opening: StreamOpening, cause: unknown, reason: OpeningFailure = RESET): void {
     const request = this.#requested.failed(opening)
     if (request !== undefined) {
-      this.#failed.push({ request, cause })
+      this.#failed.push({ request, cause, reason })
     }
   }
 
@@ -163,11 +181,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     }
     const failed = this.#failed.shift()
     if (failed !== undefined) {
-      const { request, cause } = failed
-      const failure = this.#failureAt('open', request)
-      const isLate = request.deadline <= this.#desk.outlet.now
-      const error = isLate ? timeoutOf(failure) : errorOf({ type: 'reset' }, failure, cause)
-      this.#tell(request.requester, kindOf(error), failure, error)
+      this.#tellFailed(failed)
       return true
     }
     const stream = this.#negotiating.nextWoken()
@@ -266,10 +280,10 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   }
 
   #negotiate (stream: Outbound<Stream>): void {
-    const { assumed } = stream.machine
-    if (assumed !== undefined && !stream.hasEnded) {
-      this.unconfirmed.add(stream, assumed)
-      this.#agreed(stream, assumed, undefined)
+    const { machine, port, ticket } = stream
+    if (machine.assumed !== undefined && !stream.hasEnded) {
+      this.unconfirmed.add({ port, machine, ticket }, machine.assumed)
+      this.#agreed(stream, machine.assumed, undefined)
       return
     }
     const outcome = this.#desk.negotiate(stream)
@@ -358,6 +372,19 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#tell(stream.ticket.requester, kind, failure, cause)
   }
 
+  #tellFailed ({ request, cause, reason }: FailedOpening<Stream>): void {
+    const failure = this.#failureAt('open', request)
+    if (request.deadline <= this.#desk.outlet.now) {
+      const error = timeoutOf(failure)
+      this.#tell(request.requester, kindOf(error), failure, error)
+    } else if (reason.type === 'limit') {
+      this.#tell(request.requester, 'limit', failure, cause)
+    } else {
+      const error = errorOf(reason, failure, cause)
+      this.#tell(request.requester, kindOf(error), failure, error)
+    }
+  }
+
   #endRequested (
     matches: (request: OutboundRequest<Stream>) => boolean,
     errorOf: (failure: StreamFailure) => AbortError | TimeoutError,
@@ -393,9 +420,16 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     return this.#desk.outlet.failure(phase, stream.machine.tried, 'outbound', stream.ticket.startedAt)
   }
 
-  #failureAt (phase: StreamPhase, request: OutboundRequest<Stream>): StreamFailure {
-    return this.#desk.outlet.failure(phase, [], 'outbound', request.startedAt)
+  /** A muxer that negotiates was given all names with the opening, and does not tell how far it came. */
+  #failureAt (phase: 'queue' | 'open', { machine, startedAt }: OutboundRequest<Stream>): StreamFailure {
+    const tried = phase === 'open' && this.#muxer.negotiates === true ? machine.protocols : []
+    return this.#desk.outlet.failure(phase, tried, 'outbound', startedAt)
   }
+}
+
+/** Nothing is left to be said about the name. */
+function agreedOn (protocol: string): AgreedNegotiation<undefined> {
+  return new AgreedNegotiation(protocol, () => ({ type: 'ok', protocol, match: undefined, rest: undefined }))
 }
 
 function checkTimeout (timeoutMs: number): void {

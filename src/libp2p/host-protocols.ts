@@ -5,24 +5,23 @@ import type { Registrar } from '@libp2p/interface-internal'
 import type { HostProtocols } from '../connection/connection.ts'
 
 /**
- * Handles our entries in the registrar. They are there to be announced, and only connections whose muxer is not wrapped
- * bring streams here: the peer sees a reset.
- */
-export const resetStrayStream: StreamHandler = (stream) => {
-  stream.abort(new Error(`Cannot serve "${stream.protocol}" on this connection: its muxer is not wrapped by negotiated()`))
-}
-
-/**
  * The names that the node's other services registered, one list for all connections of a node. Entries of ours are not
  * among them (S3.22), told by their handler, so that one which a service took over by force is the service's.
  */
 export class HostProtocolFeed implements HostProtocols {
   readonly list: ProtocolList = new ProtocolList()
+  /** Handles our entries in the registrar, and tells them from those of others. */
+  readonly serve: StreamHandler
   readonly #registrar: Registrar
   #names: ReadonlySet<string> = new Set()
 
-  constructor (registrar: Registrar) {
+  /**
+   * @param registrar - of the node
+   * @param serve - for our own entries
+   */
+  constructor (registrar: Registrar, serve: StreamHandler) {
     this.#registrar = registrar
+    this.serve = serve
   }
 
   /** Reads the registrar anew. Names against S3.1 stay out of the list; {@link offers} still answers for them. */
@@ -50,7 +49,7 @@ export class HostProtocolFeed implements HostProtocols {
   /** Whether somebody else registered `protocol`. */
   isForeign (protocol: string): boolean {
     try {
-      return this.#registrar.getHandler(protocol).handler !== resetStrayStream
+      return this.#registrar.getHandler(protocol).handler !== this.serve
     } catch {
       // The registrar throws for names that it does not have.
       return false
