@@ -1,3 +1,5 @@
+import type { Poll } from '../core/poll.ts'
+
 /**
  * One stream of the muxer, as the connection sees it while it is negotiated and as long as it is counted. Made by the
  * driver, one object per stream; the connection tells streams apart by the identity of this object.
@@ -42,12 +44,18 @@ export interface StreamOpening {
  * What a connection needs from a muxer, and no more. Each call is answered later by a `handle*` call on the connection,
  * never from inside the call itself.
  */
-export interface MuxerPort {
+export interface MuxerPort<Stream = never> {
   /**
    * True: streams come from it and arrive with their name, agreed by the host (hosted mode, S1.5). An opening is for the names
    * that it carries then, so that its answer is for nobody else. Absent: the connection negotiates.
    */
   readonly negotiates?: boolean
+  /**
+   * For a muxer that can hold streams of the peer back: takes the oldest one, or answers PENDING. Asked while a slot is free,
+   * so that what the connection has no room for waits at the muxer; the time of a stream runs from here on (S5.9). When a
+   * stream comes up, tell `handleInboundReady`. Absent: every stream is told by `handleInboundStream`.
+   */
+  pollInbound? (): Poll<StreamPort<Stream>>
   /**
    * Opens a stream; answered by `handleOutboundStream(opening, port)`, with the agreed name if the muxer negotiates, or by
    * `handleOutboundStreamFailure(opening, error)`.

@@ -1,48 +1,40 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
-import { addDuration, earliest } from '../core/instant.ts'
+import { earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { hopOf, withRoute } from '../handler/route.ts'
-import { DialerNegotiation } from '../negotiation/dialer-negotiation.ts'
 import { RESET } from '../negotiation/outcome.ts'
 import { AgreedNegotiation } from './agreed-negotiation.ts'
 import { negotiationLimits } from './connection-config.ts'
 import { isCountedProtocol } from './counted-streams.ts'
 import { NegotiatingStreams } from './negotiating-streams.ts'
+import { machineFor, toRequest } from './outbound-wish.ts'
 import { asError } from './outlet.ts'
+import { ProtocolSlots } from './protocol-slots.ts'
+import { RequestOutcomes } from './request-outcomes.ts'
 import { RequestedStreams } from './requested-streams.ts'
-import { abortOf, errorOf, kindOf, timeoutOf, upgradeError } from './stream-failure.ts'
+import { abortOf, errorOf, kindOf, timeoutOf } from './stream-failure.ts'
 import { UnconfirmedStreams } from './unconfirmed-streams.ts'
 import type { Instant } from '../core/instant.ts'
 import type { AbortError, StreamFailure, StreamUpgradeErrorKind, TimeoutError } from '../errors.ts'
 import type { CancelOutboundRequest, OutboundStreamRequest } from '../handler/connection-handler.ts'
 import type { StreamUpgrade } from '../handler/stream-upgrade.ts'
+import type { DialerNegotiation } from '../negotiation/dialer-negotiation.ts'
 import type { NegotiationLimits } from '../negotiation/outcome.ts'
 import type { RemoteProtocols } from '../protocols/remote-protocols.ts'
 import type { ConnectionConfig } from './connection-config.ts'
 import type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
 import type { NegotiatingStream, NegotiatingStreamsOwner, Upgrading } from './negotiating-streams.ts'
+import type { HostStreamRequest, Wish } from './outbound-wish.ts'
+import type { FailedOpening, OpeningFailure } from './request-outcomes.ts'
 import type { HandlerRequester, OutboundRequest, Requester } from './requested-streams.ts'
 import type { StreamDesk } from './stream-desk.ts'
-import type { Disagreement, StreamError } from './stream-failure.ts'
-
-/** A stream that the host wants for one of its own services. */
-export interface HostStreamRequest {
-  readonly protocols: readonly string[]
-  /** Milliseconds until it fails. Default: the option `outboundTimeoutMs`. */
-  readonly timeoutMs?: number | undefined
-  /** As in an `outbound-stream-request`. */
-  readonly lazy?: boolean | undefined
-  /** Passed on to the muxer. */
-  readonly options?: unknown
-  /** Comes back with the outcome, and names the request for `cancelHostStream`. */
-  readonly token: unknown
-}
+import type { StreamError } from './stream-failure.ts'
 
 /** What outbound streams work with. */
 export interface OutboundStreamsParts<Stream, FromBehaviour, ToBehaviour> {
   readonly desk: StreamDesk<Stream, FromBehaviour, ToBehaviour>
   readonly config: ConnectionConfig
-  readonly muxer: MuxerPort
+  readonly muxer: MuxerPort<unknown>
   readonly remote: RemoteProtocols
   readonly owner: NegotiatingStreamsOwner
 }
@@ -52,19 +44,6 @@ type Machine = DialerNegotiation | AgreedNegotiation<undefined>
 
 type Outbound<Stream> = NegotiatingStream<Stream, Machine, OutboundRequest<Stream>>
 
-/** An opening that came to nothing. */
-interface FailedOpening<Stream> {
-  readonly request: OutboundRequest<Stream>
-  readonly cause: unknown
-  readonly reason: OpeningFailure
-}
-
-/** Why the muxer opened no stream: one that negotiates knows more than that it is gone. */
-export type OpeningFailure = Disagreement | { readonly type: 'limit' }
-
-/** What a request asks for. */
-type Wish = Pick<HostStreamRequest, 'protocols' | 'timeoutMs' | 'lazy'>
-
 /**
  * Requests for streams, from asking to the one outcome of each (S5.4 to S5.7): they wait in a bounded queue, are opened at
  * the muxer, negotiated and upgraded, all under one deadline that runs from the request.
@@ -73,7 +52,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   readonly #desk: StreamDesk<Stream, FromBehaviour, ToBehaviour>
   readonly #config: ConnectionConfig
   readonly #limits: NegotiationLimits
-  readonly #muxer: MuxerPort
+  readonly #muxer: MuxerPort<unknown>
   readonly #requested: RequestedStreams<Stream>
   readonly #remote: RemoteProtocols
   readonly #negotiating: NegotiatingStreams<Stream, Machine, OutboundRequest<Stream>>
@@ -82,6 +61,8 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   /** Outcomes that came with an input: handlers are told inside a poll only. */
   readonly #failed: BoundedQueue<FailedOpening<Stream>> = new BoundedQueue(Infinity)
   readonly #owner: NegotiatingStreamsOwner
+  readonly #outcomes: RequestOutcomes<Stream, FromBehaviour, ToBehaviour>
+  readonly #slots: ProtocolSlots
   #isClosing = false
 
   constructor ({ desk, config, muxer, remote, owner }: OutboundStreamsParts<Stream, FromBehaviour, ToBehaviour>) {
@@ -90,10 +71,13 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#limits = negotiationLimits(config)
     this.#muxer = muxer
     this.#remote = remote
-    this.#requested = new RequestedStreams(config.maxQueuedOutboundRequests, muxer.negotiates === true)
+    const negotiates = muxer.negotiates === true
+    this.#requested = new RequestedStreams(config.maxQueuedOutboundRequests, negotiates)
     this.#negotiating = new NegotiatingStreams(owner)
     this.unconfirmed = new UnconfirmedStreams(owner, desk, (port, error) => { this.#refusedLater(port, error) })
     this.#owner = owner
+    this.#outcomes = new RequestOutcomes(desk.outlet, desk.root, negotiates)
+    this.#slots = new ProtocolSlots(config.maxOutboundStreamsPerProtocol)
   }
 
   /** Whether any request has no outcome yet. */
@@ -121,6 +105,8 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   /** A handler no longer wants the streams that it asked for with this token. */
   cancel (request: CancelOutboundRequest): void {
     const hop = hopOf(request)
+    // Others may have its slot.
+    this.#owner.streamWoke()
     this.#cancel(requester => requester.type === 'handler' && requester.hop === hop && requester.token === request.token, request.token)
   }
 
@@ -158,7 +144,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     if (spare !== undefined) {
       this.#cancelOpening(spare)
     }
-    const machine = protocol === undefined ? this.#machineFor(request) : agreedOn(protocol)
+    const machine = protocol === undefined ? machineFor(request, this.#remote, this.#limits) : agreedOn(protocol)
     const stream = this.#negotiating.add(port, machine, request)
     if (protocol === undefined) {
       outlet.tellMuxer(() => { port.start() })
@@ -181,7 +167,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     }
     const failed = this.#failed.shift()
     if (failed !== undefined) {
-      this.#tellFailed(failed)
+      this.#outcomes.openingFailed(failed)
       return true
     }
     const stream = this.#negotiating.nextWoken()
@@ -214,7 +200,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   endAll (): void {
     this.#isClosing = true
     for (let failed = this.#failed.shift(); failed !== undefined; failed = this.#failed.shift()) {
-      this.#tell(failed.request.requester, 'connection-closed', this.#failureAt('open', failed.request), failed.cause)
+      this.#outcomes.failed(failed.request.requester, 'connection-closed', this.#outcomes.failureAt('open', failed.request), failed.cause)
     }
     for (const stream of this.#negotiating.all()) {
       this.#failStream(stream, 'connection-closed', abortOf('The connection closes', this.#failureOf(stream)))
@@ -241,47 +227,38 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     }
   }
 
-  #ask (requester: Requester<Stream>, { protocols, timeoutMs = this.#config.outboundTimeoutMs, lazy = false }: Wish): void {
+  #ask (requester: Requester<Stream>, wish: Wish): void {
     const { now } = this.#desk.outlet
-    const failure = this.#desk.outlet.failure('queue', [], 'outbound', now)
+    const failure = this.#outcomes.failureAt('queue', { startedAt: now })
     if (this.#isClosing) {
-      this.#tell(requester, 'connection-closed', failure, abortOf('The connection closes', failure))
+      this.#outcomes.failed(requester, 'connection-closed', failure, abortOf('The connection closes', failure))
       return
     }
     let request: OutboundRequest<Stream>
     try {
-      checkTimeout(timeoutMs)
-      const machine = new DialerNegotiation(protocols, this.#limits)
-      const lazyName = lazy && protocols.length === 1 ? protocols[0] : undefined
-      request = { requester, machine, lazyName, startedAt: now, deadline: addDuration(now, timeoutMs) }
+      request = toRequest(requester, wish, this.#config.outboundTimeoutMs, this.#limits, now)
     } catch (thrown) {
-      this.#tell(requester, 'invalid-request', failure, thrown)
+      this.#outcomes.failed(requester, 'invalid-request', failure, thrown)
       return
     }
     if (!this.#requested.push(request)) {
       const limit = this.#config.maxQueuedOutboundRequests
-      this.#tell(requester, 'limit', failure, new RangeError(`there may be ${limit} waiting requests (maxQueuedOutboundRequests)`))
+      this.#outcomes.failed(requester, 'limit', failure, new RangeError(`there may be ${limit} waiting requests (maxQueuedOutboundRequests)`))
       this.#desk.outlet.limitReached('maxQueuedOutboundRequests', limit)
       return
     }
-    if (protocols.some(isCountedProtocol)) {
+    if (wish.protocols.some(isCountedProtocol)) {
       this.#desk.counted.held()
     }
     this.#owner.deadlineAdded(request.deadline)
   }
 
-  /** How the stream of a request is negotiated is decided when it is there: by what the peer has announced then (S2.24). */
-  #machineFor ({ machine, lazyName }: OutboundRequest<Stream>): DialerNegotiation {
-    if (lazyName === undefined || !this.#remote.has(lazyName)) {
-      return machine
-    }
-    // Its two frames are no work to be shared out, and bytes cannot be put back into a stream that is in use.
-    return new DialerNegotiation([lazyName], { ...this.#limits, maxFramesPerTurn: Infinity }, { lazy: true })
-  }
-
   #negotiate (stream: Outbound<Stream>): void {
     const { machine, port, ticket } = stream
     if (machine.assumed !== undefined && !stream.hasEnded) {
+      if (!this.#hasSlot(stream, machine.assumed)) {
+        return
+      }
       this.unconfirmed.add({ port, machine, ticket }, machine.assumed)
       this.#agreed(stream, machine.assumed, undefined)
       return
@@ -295,15 +272,32 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
       this.#failStream(stream, kindOf(error), error)
       return
     }
-    this.#desk.accept(stream, outcome.protocol)
-    this.#agreed(stream, outcome.protocol, outcome.rest)
+    if (this.#hasSlot(stream, outcome.protocol)) {
+      this.#desk.accept(stream, outcome.protocol)
+      this.#agreed(stream, outcome.protocol, outcome.rest)
+    }
+  }
+
+  /** Whether there may be one more stream of `protocol`; if not, this one is reset, and its request fails (S5.8). */
+  #hasSlot (stream: Outbound<Stream>, protocol: string): boolean {
+    if (stream.hasEnded || stream.ticket.requester.type === 'host') {
+      return true
+    }
+    stream.slot = this.#slots.take(protocol)
+    if (stream.slot !== undefined) {
+      return true
+    }
+    const { limit } = this.#slots
+    this.#failStream(stream, 'limit', new RangeError(`there may be ${limit} outbound streams of ${protocol} (maxOutboundStreamsPerProtocol)`))
+    this.#desk.outlet.limitReached('maxOutboundStreamsPerProtocol', limit)
+    return false
   }
 
   #agreed (stream: Outbound<Stream>, protocol: string, rest: Uint8Array | undefined): void {
     const { requester } = stream.ticket
     if (requester.type === 'host') {
       this.#negotiating.remove(stream)
-      this.#desk.giveToHost(stream, protocol, rest)
+      this.#desk.giveToHost(stream, protocol, false, rest)
       this.#desk.outlet.outputs.push({ type: 'host-stream-opened', token: requester.token, port: stream.port, protocol })
       return
     }
@@ -369,20 +363,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#negotiating.remove(stream)
     this.unconfirmed.remove(stream.port)
     this.#desk.reset(stream, asError(cause))
-    this.#tell(stream.ticket.requester, kind, failure, cause)
-  }
-
-  #tellFailed ({ request, cause, reason }: FailedOpening<Stream>): void {
-    const failure = this.#failureAt('open', request)
-    if (request.deadline <= this.#desk.outlet.now) {
-      const error = timeoutOf(failure)
-      this.#tell(request.requester, kindOf(error), failure, error)
-    } else if (reason.type === 'limit') {
-      this.#tell(request.requester, 'limit', failure, cause)
-    } else {
-      const error = errorOf(reason, failure, cause)
-      this.#tell(request.requester, kindOf(error), failure, error)
-    }
+    this.#outcomes.failed(stream.ticket.requester, kind, failure, cause)
   }
 
   #endRequested (
@@ -394,9 +375,9 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
       if (opening !== undefined) {
         this.#cancelOpening(opening)
       }
-      const failure = this.#failureAt(opening === undefined ? 'queue' : 'open', request)
+      const failure = this.#outcomes.failureAt(opening === undefined ? 'queue' : 'open', request)
       const cause = errorOf(failure)
-      this.#tell(request.requester, kind ?? kindOf(cause), failure, cause)
+      this.#outcomes.failed(request.requester, kind ?? kindOf(cause), failure, cause)
     }
   }
 
@@ -404,36 +385,13 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#desk.outlet.tellMuxer(() => { this.#muxer.cancelOpening(opening) })
   }
 
-  #tell (requester: Requester<Stream>, kind: StreamUpgradeErrorKind, failure: StreamFailure, cause: unknown): void {
-    const error = upgradeError(kind, failure, cause)
-    const { outlet, root } = this.#desk
-    if (requester.type === 'host') {
-      outlet.outputs.push({ type: 'host-stream-failed', token: requester.token, error })
-    } else {
-      const event = withRoute({ type: 'dial-upgrade-error', info: requester.info, error }, requester.hop)
-      outlet.task(root.onConnectionEvent(event), undefined)
-    }
-  }
-
   #failureOf (stream: Outbound<Stream>): StreamFailure {
     const phase = stream.upgrading === undefined ? stream.machine.phase : 'upgrade'
     return this.#desk.outlet.failure(phase, stream.machine.tried, 'outbound', stream.ticket.startedAt)
-  }
-
-  /** A muxer that negotiates was given all names with the opening, and does not tell how far it came. */
-  #failureAt (phase: 'queue' | 'open', { machine, startedAt }: OutboundRequest<Stream>): StreamFailure {
-    const tried = phase === 'open' && this.#muxer.negotiates === true ? machine.protocols : []
-    return this.#desk.outlet.failure(phase, tried, 'outbound', startedAt)
   }
 }
 
 /** Nothing is left to be said about the name. */
 function agreedOn (protocol: string): AgreedNegotiation<undefined> {
   return new AgreedNegotiation(protocol, () => ({ type: 'ok', protocol, match: undefined, rest: undefined }))
-}
-
-function checkTimeout (timeoutMs: number): void {
-  if (!(timeoutMs >= 0)) {
-    throw new RangeError(`timeoutMs must be milliseconds of at least 0, received ${timeoutMs}`)
-  }
 }

@@ -33,6 +33,8 @@ import type { DrivenEvent } from './swarm-driver.ts'
 import type { SwarmConfig } from './swarm-options.ts'
 import type { VerdictTerms } from './verdict.ts'
 
+const SWARM_STOPPED: FromSwarm = Object.freeze({ type: 'swarm-stopped' })
+
 /** Collaborators of a {@link HostLink}. */
 export interface HostLinkComponents {
   /** Those of the node. */
@@ -129,6 +131,16 @@ export class HostLink {
     return this.#connections.get(id)
   }
 
+  /** See `stall` of the swarm machine. */
+  stall (): void {
+    this.#driver.swarm.stall()
+  }
+
+  /** See `resume` of the swarm machine. */
+  resume (): void {
+    this.#driver.swarm.resume()
+  }
+
   /** Announces what the behaviours serve. To be called when all services have registered theirs. */
   async announce (): Promise<void> {
     this.#refreshProtocols()
@@ -140,7 +152,7 @@ export class HostLink {
     return await this.#dialer.dial(target, options)
   }
 
-  /** Ends all dials, closes all connections in good order, then takes back what was announced. */
+  /** Ends all dials, closes all connections in good order, takes back what was announced, and tells the behaviours. */
   async close (): Promise<void> {
     await this.#dialer.close()
     await Promise.all(Array.from(this.#connections.values(), async (connection) => {
@@ -148,6 +160,7 @@ export class HostLink {
       await connection.whenClosed()
     }))
     await this.#advertiser.stop()
+    this.#tell([SWARM_STOPPED])
   }
 
   #listen (): void {
@@ -271,9 +284,6 @@ export class HostLink {
           this.#advertiser.offersChanged(event.added, event.removed)
         }
         break
-      case 'protocols-truncated':
-        this.connection(event.connection)?.reportCut()
-        break
       case 'dial':
       case 'listen-on':
       case 'remove-listener':
@@ -294,7 +304,10 @@ export class HostLink {
       case 'listen-failure':
       case 'handler-error':
       case 'connection-idle':
+      case 'protocols-truncated':
       case 'limit-reached':
+      case 'inbound-failure':
+      case 'protocols-truncated':
       case 'address-change':
       case 'protocol-warning':
     }

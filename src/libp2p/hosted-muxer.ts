@@ -8,7 +8,7 @@ import { isCountedProtocol } from '../connection/counted-streams.ts'
 import { REFUSED, RESET } from '../negotiation/outcome.ts'
 import type { AbortOptions, Connection as HostConnection, Stream } from '@libp2p/interface'
 import type { StreamOpening } from '../connection/muxer-port.ts'
-import type { OpeningFailure } from '../connection/outbound-streams.ts'
+import type { OpeningFailure } from '../connection/request-outcomes.ts'
 import type { MuxerOwner } from './negotiated-muxer.ts'
 import type { StreamSource } from './stream-source.ts'
 

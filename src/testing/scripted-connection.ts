@@ -5,7 +5,7 @@ import { VirtualClock } from './virtual-clock.ts'
 import type { ConnectionInit } from '../connection/connection-config.ts'
 import type { HostProtocols } from '../connection/connection.ts'
 import type { ConnectionOutput, ConnectionReport, ReportInterest } from '../connection/connection-output.ts'
-import type { OpeningFailure } from '../connection/outbound-streams.ts'
+import type { OpeningFailure } from '../connection/request-outcomes.ts'
 import type { AnyHandler } from '../handler/connection-handler.ts'
 
 /** Options of {@link ScriptedConnection}. */
