@@ -79,12 +79,19 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> {
     }
   }
 
+  /** The host agreed on `protocol` for a stream that the peer opened. */
+  agreed (port: StreamPort<Stream>, protocol: string): void {
+    if (!this.#isKnown(port)) {
+      this.inbound.agreed(port, protocol)
+    }
+  }
+
   /** The muxer granted a stream; one that is in use already is none. */
-  granted (opening: StreamOpening, port: StreamPort<Stream>): void {
+  granted (opening: StreamOpening, port: StreamPort<Stream>, protocol: string | undefined): void {
     if (this.#isKnown(port)) {
       this.outbound.openingFailed(opening, new Error('The muxer granted a stream that is in use'))
     } else {
-      this.outbound.granted(opening, port)
+      this.outbound.granted(opening, port, protocol)
     }
   }
 

@@ -14,6 +14,7 @@ export type {
 } from './connection-output.ts'
 export type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
 export type { HostStreamRequest } from './outbound-wish.ts'
+export type { OpeningFailure } from './request-outcomes.ts'
 export type { ConnectionStatus } from './shutdown.ts'
 export type { CloseReason } from '../core/close-reason.ts'
 export type { ConnectionId, Direction } from '../core/ids.ts'

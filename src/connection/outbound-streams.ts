@@ -2,6 +2,8 @@ import { BoundedQueue } from '../core/bounded-queue.ts'
 import { earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { hopOf, withRoute } from '../handler/route.ts'
+import { RESET } from '../negotiation/outcome.ts'
+import { AgreedNegotiation } from './agreed-negotiation.ts'
 import { negotiationLimits } from './connection-config.ts'
 import { isCountedProtocol } from './counted-streams.ts'
 import { NegotiatingStreams } from './negotiating-streams.ts'
@@ -23,6 +25,7 @@ import type { ConnectionConfig } from './connection-config.ts'
 import type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
 import type { NegotiatingStream, NegotiatingStreamsOwner, Upgrading } from './negotiating-streams.ts'
 import type { HostStreamRequest, Wish } from './outbound-wish.ts'
+import type { FailedOpening, OpeningFailure } from './request-outcomes.ts'
 import type { HandlerRequester, OutboundRequest, Requester } from './requested-streams.ts'
 import type { StreamDesk } from './stream-desk.ts'
 import type { StreamError } from './stream-failure.ts'
@@ -36,7 +39,10 @@ export interface OutboundStreamsParts<Stream, FromBehaviour, ToBehaviour> {
   readonly owner: NegotiatingStreamsOwner
 }
 
-type Outbound<Stream> = NegotiatingStream<Stream, DialerNegotiation, OutboundRequest<Stream>>
+/** Ours, or that of a muxer that negotiates. */
+type Machine = DialerNegotiation | AgreedNegotiation<undefined>
+
+type Outbound<Stream> = NegotiatingStream<Stream, Machine, OutboundRequest<Stream>>
 
 /**
  * Requests for streams, from asking to the one outcome of each (S5.4 to S5.7): they wait in a bounded queue, are opened at
@@ -49,11 +55,11 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   readonly #muxer: MuxerPort<unknown>
   readonly #requested: RequestedStreams<Stream>
   readonly #remote: RemoteProtocols
-  readonly #negotiating: NegotiatingStreams<Stream, DialerNegotiation, OutboundRequest<Stream>>
+  readonly #negotiating: NegotiatingStreams<Stream, Machine, OutboundRequest<Stream>>
   /** Streams that are in use already, while the peer has yet to agree. */
   readonly unconfirmed: UnconfirmedStreams<Stream>
   /** Outcomes that came with an input: handlers are told inside a poll only. */
-  readonly #failed: BoundedQueue<{ readonly request: OutboundRequest<Stream>, readonly cause: unknown }> = new BoundedQueue(Infinity)
+  readonly #failed: BoundedQueue<FailedOpening<Stream>> = new BoundedQueue(Infinity)
   readonly #owner: NegotiatingStreamsOwner
   readonly #outcomes: RequestOutcomes<Stream, FromBehaviour, ToBehaviour>
   readonly #slots: ProtocolSlots
@@ -65,11 +71,12 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#limits = negotiationLimits(config)
     this.#muxer = muxer
     this.#remote = remote
-    this.#requested = new RequestedStreams(config.maxQueuedOutboundRequests)
+    const negotiates = muxer.negotiates === true
+    this.#requested = new RequestedStreams(config.maxQueuedOutboundRequests, negotiates)
     this.#negotiating = new NegotiatingStreams(owner)
     this.unconfirmed = new UnconfirmedStreams(owner, desk, (port, error) => { this.#refusedLater(port, error) })
     this.#owner = owner
-    this.#outcomes = new RequestOutcomes(desk.outlet, desk.root)
+    this.#outcomes = new RequestOutcomes(desk.outlet, desk.root, negotiates)
     this.#slots = new ProtocolSlots(config.maxOutboundStreamsPerProtocol)
   }
 
@@ -134,8 +141,8 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     return true
   }
 
-  /** The muxer granted a stream. */
-  granted (opening: StreamOpening, port: StreamPort<Stream>): void {
+  /** The muxer granted a stream, on which it has agreed on `protocol` if it negotiates. */
+  granted (opening: StreamOpening, port: StreamPort<Stream>, protocol: string | undefined): void {
     const { outlet } = this.#desk
     const granted = this.#requested.granted(opening)
     if (granted === undefined) {
@@ -147,16 +154,19 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     if (spare !== undefined) {
       this.#cancelOpening(spare)
     }
-    const stream = this.#negotiating.add(port, machineFor(request, this.#remote, this.#limits), request)
-    outlet.tellMuxer(() => { port.start() })
+    const machine = protocol === undefined ? machineFor(request, this.#remote, this.#limits) : agreedOn(protocol)
+    const stream = this.#negotiating.add(port, machine, request)
+    if (protocol === undefined) {
+      outlet.tellMuxer(() => { port.start() })
+    }
     stream.wake()
   }
 
   /** The muxer could not open a stream. */
-  openingFailed (opening: StreamOpening, cause: unknown): void {
+  openingFailed (opening: StreamOpening, cause: unknown, reason: OpeningFailure = RESET): void {
     const request = this.#requested.failed(opening)
     if (request !== undefined) {
-      this.#failed.push({ request, cause })
+      this.#failed.push({ request, cause, reason })
     }
   }
 
@@ -167,11 +177,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     }
     const failed = this.#failed.shift()
     if (failed !== undefined) {
-      const { request, cause } = failed
-      const failure = this.#outcomes.failureAt('open', request)
-      const isLate = request.deadline <= this.#desk.outlet.now
-      const error = isLate ? timeoutOf(failure) : errorOf({ type: 'reset' }, failure, cause)
-      this.#outcomes.failed(request.requester, kindOf(error), failure, error)
+      this.#outcomes.openingFailed(failed)
       return true
     }
     const stream = this.#negotiating.nextWoken()
@@ -259,13 +265,13 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   }
 
   #negotiate (stream: Outbound<Stream>): void {
-    const { assumed } = stream.machine
-    if (assumed !== undefined && !stream.hasEnded) {
-      if (!this.#hasSlot(stream, assumed)) {
+    const { machine, port, ticket } = stream
+    if (machine.assumed !== undefined && !stream.hasEnded) {
+      if (!this.#hasSlot(stream, machine.assumed)) {
         return
       }
-      this.unconfirmed.add(stream, assumed)
-      this.#agreed(stream, assumed, undefined)
+      this.unconfirmed.add({ port, machine, ticket }, machine.assumed)
+      this.#agreed(stream, machine.assumed, undefined)
       return
     }
     const outcome = this.#desk.negotiate(stream)
@@ -397,4 +403,9 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     const phase = stream.upgrading === undefined ? stream.machine.phase : 'upgrade'
     return this.#desk.outlet.failure(phase, stream.machine.tried, 'outbound', stream.ticket.startedAt)
   }
+}
+
+/** Nothing is left to be said about the name. */
+function agreedOn (protocol: string): AgreedNegotiation<undefined> {
+  return new AgreedNegotiation(protocol, () => ({ type: 'ok', protocol, match: undefined, rest: undefined }))
 }

@@ -51,15 +51,23 @@ export interface GrantedRequest<Stream> {
 /**
  * Requests that have no stream yet: first in a bounded queue, then asked for at the muxer. Streams go to requests in the
  * order of the requests, whichever opening they were granted for (S5.7, S10.11); only the host's own requests keep theirs,
- * because the muxer was told their options. An opening whose request has ended is forgotten, so that it holds no slot.
+ * because the muxer was told their options, and all do where the muxer negotiates, because it was told their names. An opening
+ * whose request has ended is forgotten, so that it holds no slot.
  */
 export class RequestedStreams<Stream> {
   readonly #waiting: BoundedQueue<OutboundRequest<Stream>>
+  /** Whether a stream may serve another request than the one it was opened for. */
+  readonly #areAlike: boolean
   /** In the order of the requests. */
   readonly #opening: Map<StreamOpening, OutboundRequest<Stream>> = new Map()
 
-  constructor (maxQueued: number) {
+  /**
+   * @param maxQueued - requests that may wait
+   * @param negotiates - whether the muxer agrees on the names by itself
+   */
+  constructor (maxQueued: number, negotiates: boolean) {
     this.#waiting = new BoundedQueue(maxQueued)
+    this.#areAlike = !negotiates
   }
 
   /** Requests in the queue. */
@@ -88,7 +96,8 @@ export class RequestedStreams<Stream> {
     if (request === undefined) {
       return undefined
     }
-    const opening = { options: request.requester.type === 'host' ? request.requester.options : undefined }
+    const options = request.requester.type === 'host' ? request.requester.options : undefined
+    const opening = { options, protocols: request.machine.protocols }
     this.#opening.set(opening, request)
     return opening
   }
@@ -101,9 +110,9 @@ export class RequestedStreams<Stream> {
   granted (opening: StreamOpening): GrantedRequest<Stream> | undefined {
     const own = this.#opening.get(opening)
     if (own === undefined) {
-      return opening.options === undefined ? this.#takeOldest() : undefined
+      return this.#areAlike && opening.options === undefined ? this.#takeOldest() : undefined
     }
-    const request = own.requester.type === 'handler' ? this.#moveUp(opening, own) : own
+    const request = this.#areAlike && own.requester.type === 'handler' ? this.#moveUp(opening, own) : own
     this.#opening.delete(opening)
     return { request, spare: undefined }
   }

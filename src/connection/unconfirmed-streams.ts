@@ -41,7 +41,7 @@ export class UnconfirmedStreams<Stream> {
   }
 
   /** The stream is about to be handed over as one that speaks `protocol`. */
-  add ({ port, machine, ticket }: Unconfirmed<Stream>, protocol: string): void {
+  add ({ port, machine, ticket }: Pick<Unconfirmed<Stream>, 'port' | 'machine' | 'ticket'>, protocol: string): void {
     machine.flush()
     const opening = machine.takeOutput()
     this.#streams.add(port, machine, ticket)

@@ -12,9 +12,10 @@ import { listenToHost } from './host-listener.ts'
 import { ListenAddresses } from './listen-addresses.ts'
 import { muxerOf } from './negotiated-muxer.ts'
 import { followPeerTags, readPeerTags } from './peer-tags.ts'
+import { isAdopted } from './stream-adapter.ts'
 import { SwarmDriver } from './swarm-driver.ts'
 import { TurnBudget } from './turn-budget.ts'
-import type { Connection as HostConnection, IdentifyResult, PeerId } from '@libp2p/interface'
+import type { Connection as HostConnection, IdentifyResult, PeerId, Stream } from '@libp2p/interface'
 import type { GateStage } from '../behaviour/connection-denied.ts'
 import type { AnyHandler } from '../behaviour/connection-handler.ts'
 import type { ConnectionClosed, FromSwarm } from '../behaviour/from-swarm.ts'
@@ -81,7 +82,7 @@ export class HostLink {
   constructor (components: HostLinkComponents) {
     const { node, root, config, scheduler, log, interest, metrics } = components
     this.#components = components
-    this.#protocols = new HostProtocolFeed(node.registrar)
+    this.#protocols = new HostProtocolFeed(node.registrar, (stream, host) => this.#serve(stream, host))
     this.#advertiser = new Advertiser({
       peerId: node.peerId,
       peerStore: node.peerStore,
@@ -184,13 +185,9 @@ export class HostLink {
     }
   }
 
-  /** A connection without a wrapped muxer is the host's alone. */
+  /** A connection whose muxer is not wrapped is a hosted one. */
   #onOpen (host: HostConnection): void {
     const muxer = muxerOf(host)
-    if (muxer === undefined) {
-      this.#admissions.ignore(host)
-      return
-    }
     this.#protocols.refresh()
     const opening = this.#admissions.open(host, (admission, connection) => { this.#establish(host, muxer, admission, connection) })
     if (opening !== undefined) {
@@ -198,7 +195,7 @@ export class HostLink {
     }
   }
 
-  #establish (host: HostConnection, muxer: NegotiatedMuxer, admission: Admission, established: EstablishedConnection): void {
+  #establish (host: HostConnection, muxer: NegotiatedMuxer | undefined, admission: Admission, established: EstablishedConnection): void {
     const { id } = admission
     const connect = (handler: AnyHandler, wake: () => void): ConnectionDriver => {
       const driver = new ConnectionDriver(this.#shared, { id, host, muxer }, handler, wake)
@@ -234,11 +231,28 @@ export class HostLink {
     }
   }
 
+  /**
+   * The host has agreed on one of our names and looks for whom to give the stream: the connection that it came over. Somebody's
+   * middleware for the name makes the host call this for outbound streams too, and several times for each (HOST 9.5).
+   */
+  async #serve (stream: Stream, host: HostConnection): Promise<void> {
+    await this.#opening.get(host)
+    if (stream.direction === 'outbound' || isAdopted(stream)) {
+      return
+    }
+    const driver = this.#byHost.get(host)
+    if (driver === undefined) {
+      stream.abort(new ConnectionClosedError(`Cannot serve "${stream.protocol}": the swarm has not taken the connection`))
+    } else {
+      driver.agreedStream(stream)
+    }
+  }
+
   async #driven (host: HostConnection): Promise<ConnectionDriver> {
     await this.#opening.get(host)
     const driver = this.#byHost.get(host)
     if (driver === undefined) {
-      throw new ConnectionClosedError('The swarm has not taken the connection: its muxer is not wrapped, or it was denied')
+      throw new ConnectionClosedError('The swarm has not taken the connection: it was denied, or has closed')
     }
     return driver
   }

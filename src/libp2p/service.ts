@@ -237,7 +237,8 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
   }
 
   #onEstablished (event: ConnectionEstablished): void {
-    const origin: ConnectionOrigin = { mode: 'native', openedAt: this.#link.connection(event.connection)?.host.timeline.open ?? 0 }
+    const driver = this.#link.connection(event.connection)
+    const origin: ConnectionOrigin = { mode: driver?.mode ?? 'hosted', openedAt: driver?.host.timeline.open ?? 0 }
     this.#origins.set(event.connection, origin)
     this.announce('connection:open', { ...event, ...origin })
   }

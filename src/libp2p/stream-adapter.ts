@@ -44,6 +44,11 @@ interface Adopted extends Stream {
   readonly [ADAPTER]: StreamAdapter
 }
 
+/** Whether a connection of the swarm has `stream`. */
+export function isAdopted (stream: Stream): boolean {
+  return ADAPTER in stream
+}
+
 /** Whether `stream` was agreed for a behaviour. */
 export function isOfBehaviour (stream: Stream): boolean {
   return ADAPTER in stream && stream[ADAPTER] instanceof StreamAdapter && stream[ADAPTER].isOfBehaviour
@@ -395,6 +400,13 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   #listen (): void {
     if (this.#phase === 'negotiating' && !this.#isHeld) {
       this.stream.addEventListener('message', this)
+    }
+  }
+
+  /** For a stream that came late, from the host: nobody tells once more of what has ended it already. */
+  checkOver (): void {
+    if (isOver(this.stream)) {
+      this.#settle()
     }
   }
 

@@ -15,13 +15,18 @@ import type { EventsIterator } from './event-stream.ts'
 import type { SwarmProtocols } from './protocol-changes.ts'
 import type { EventsOptions } from './swarm-events.ts'
 
+/**
+ * Who negotiates the streams of a connection: the swarm, on a muxer that was wrapped, or the host, on any other: QUIC, WebRTC
+ * and WebTransport bring their own, and with the bare service `swarm()` none is wrapped.
+ */
+export type ConnectionMode = 'native' | 'hosted'
+
 /** One connection of the swarm; what it shows is as of now. */
 export interface SwarmConnection {
   readonly id: ConnectionId
   readonly peer: PeerId
   readonly direction: Direction
-  /** The swarm negotiates its streams itself. */
-  readonly mode: 'native'
+  readonly mode: ConnectionMode
   /** The host's object, one of `node.getConnections()`. */
   readonly host: HostConnection
   /** What this node accepts on it: a snapshot. */
@@ -41,7 +46,7 @@ export interface SwarmConnection {
 
 /** What the events of a connection's life carry besides what behaviours are told. */
 export interface ConnectionOrigin {
-  readonly mode: 'native'
+  readonly mode: ConnectionMode
   /** When the host opened it, in milliseconds since 1970. */
   readonly openedAt: number
 }

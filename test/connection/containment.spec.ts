@@ -366,7 +366,7 @@ describe('Connection: a muxer that misbehaves (S5.11)', () => {
       test.connection.handleStreamData(stream, wire('00'))
     }],
     ['reset of a late grant', (test, _handler, broken) => {
-      test.connection.handleOutboundStream({ options: 'old' }, Object.assign(new ScriptedStream(), { reset: broken }))
+      test.connection.handleOutboundStream({ options: 'old', protocols: [] }, Object.assign(new ScriptedStream(), { reset: broken }))
     }],
     ['reset of a task’s stream', (test, handler, broken) => {
       handler.onEvent = () => task().promise
