@@ -101,7 +101,8 @@ function addCommands (behaviour: object, api: object): void {
   }
 }
 
-class ProtocolBehaviour<Event> extends CallingBehaviour<Event, ProtocolCommand, NegotiatedStream> {
+/** The behaviour behind the short form. */
+export class ProtocolBehaviour<Event> extends CallingBehaviour<Event, ProtocolCommand, NegotiatedStream> {
   readonly protocols: ProtocolListing
   readonly #peers: PeerCalls<NegotiatedStream, ProtocolCommand>
 
@@ -122,6 +123,7 @@ class ProtocolBehaviour<Event> extends CallingBehaviour<Event, ProtocolCommand, 
     this.protocols = config.protocols
   }
 
+  /** See {@link Opener.open}. */
   async openStream (peer: PeerId, options: OpenOptions = {}): Promise<NegotiatedStream> {
     checkCallOptions(options, 'Cannot open stream', ['protocols', 'lazy'])
     const { protocols, signal, timeoutMs, lazy } = options

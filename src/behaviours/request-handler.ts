@@ -164,7 +164,7 @@ export class RequestHandler<Request, Response> implements ConnectionHandler<Requ
       const response = readToEnd(stream, this.#config.limits.maxResponseBytes, 'response')
       const written = writeToEnd(stream, request)
       call.resolve(await Promise.race([response, written.then(async () => await response)]))
-      if (stream.writeStatus === 'writable') {
+      if (stream.writeStatus === 'writable' || stream.writeBufferLength > 0) {
         stream.abort(new AbortError('The peer answered before it had read the whole request'))
       }
     } catch (thrown) {

@@ -1,10 +1,23 @@
 import { NEVER, addDuration, earliest } from '../core/instant.ts'
 import type { Instant } from '../core/instant.ts'
 import type { StreamPort } from './muxer-port.ts'
+import type { ProtocolSlot } from './protocol-slots.ts'
+
+/** What a negotiated stream counts as. */
+export interface StreamCounts {
+  /** Whether it holds the connection open. */
+  readonly isCounted: boolean
+  /** Whether the peer opened it. */
+  readonly isInbound: boolean
+  /** Its place among the streams of its protocol, if that has a limit. */
+  readonly slot: ProtocolSlot | undefined
+}
 
 interface Entry {
   /** Whether it holds the connection open. */
   isCounted: boolean
+  readonly isInbound: boolean
+  readonly slot: ProtocolSlot | undefined
   /** When it is reset because the peer does not end it; never, before the local close. */
   resetAt: Instant
 }
@@ -22,6 +35,7 @@ export class CountedStreams<Stream> {
   readonly #entries: Map<StreamPort<Stream>, Entry> = new Map()
   readonly #closeTimeoutMs: number
   #counted = 0
+  #inbound = 0
   #hasHeld = false
 
   constructor (closeTimeoutMs: number) {
@@ -48,16 +62,22 @@ export class CountedStreams<Stream> {
     return this.#counted
   }
 
+  /** Streams that the peer opened, whether they hold the connection open or not. */
+  get inbound (): number {
+    return this.#inbound
+  }
+
   /** Whether it is negotiated and not ended, counted or not. */
   has (port: StreamPort<Stream>): boolean {
     return this.#entries.has(port)
   }
 
   /** The stream was negotiated. */
-  add (port: StreamPort<Stream>, isCounted: boolean): void {
+  add (port: StreamPort<Stream>, { isCounted, isInbound, slot }: StreamCounts): void {
     if (!this.#entries.has(port)) {
-      this.#entries.set(port, { isCounted, resetAt: NEVER })
+      this.#entries.set(port, { isCounted, isInbound, slot, resetAt: NEVER })
       this.#counted += isCounted ? 1 : 0
+      this.#inbound += isInbound ? 1 : 0
     }
   }
 
@@ -85,8 +105,14 @@ export class CountedStreams<Stream> {
 
   /** Both directions are closed, or the stream was reset; false if it was not here. */
   remove (port: StreamPort<Stream>): boolean {
-    this.#hasHeld ||= this.#entries.get(port)?.isCounted === true
+    const entry = this.#entries.get(port)
+    if (entry === undefined) {
+      return false
+    }
+    this.#hasHeld ||= entry.isCounted
     this.ignore(port)
+    this.#inbound -= entry.isInbound ? 1 : 0
+    entry.slot?.release()
     return this.#entries.delete(port)
   }
 
@@ -131,5 +157,6 @@ export class CountedStreams<Stream> {
   clear (): void {
     this.#entries.clear()
     this.#counted = 0
+    this.#inbound = 0
   }
 }

@@ -410,21 +410,23 @@ describe('ping, inbound', () => {
     expect(chunks).toEqual([payload, Uint8Array.from([...payload, ...payload])])
   })
 
-  it('does not read a peer that does not read its echoes', async () => {
+  it('does not read a peer that does not read its echoes (S5.12)', async () => {
+    const PAYLOADS_HELD = 65_536 / 32
     const { world, connection, far } = twoNodes({ intervalMs: Infinity })
     const stream = await far.openRaw(PING)
     const chunks = await received(stream)
     const inbound = connection.streams.at(-1) as NegotiatedStream & { isClogged: boolean, unclog (): void }
     inbound.isClogged = true
-    stream.send(payload)
+    const many = new Uint8Array(PAYLOADS_HELD * payload.length)
+    stream.send(many)
     await world.advance(100)
     stream.send(payload)
     await world.advance(100)
-    expect(inbound.writeBufferLength).toBe(32)
+    expect(inbound.writeBufferLength).toBe(many.length)
     inbound.unclog()
     await world.advance(100)
 
-    expect(chunks).toEqual([payload, payload])
+    expect(chunks.reduce((sum, { length }) => sum + length, 0)).toBe(many.length + payload.length)
   })
 
   it('ends its side when the peer ends the other', async () => {
