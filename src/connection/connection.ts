@@ -401,7 +401,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
       return true
     }
     const isKept = this.#root.isKeepAlive || this.#isPeerKept
-    return (!isKept || !this.#lifecycle.isBusy) && this.#lifecycle.checkActivity(isKept) // 10
+    return (!isKept || !this.#lifecycle.isBusy) && this.#lifecycle.checkActivity(isKept, this.#outputs.isHeld) // 10
   }
 
   /** Streams in use go on until the muxer closes, so the answers that some of them wait for still count. */
