@@ -179,7 +179,7 @@ export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, Ident
   }
 
   #refused (purpose: IdentifyPurpose, error: StreamUpgradeError): void {
-    this.#ended(purpose)
+    this.#isPushing &&= purpose !== 'push'
     if (purpose === 'push' && error.kind === 'negotiation-failed') {
       // It is not asked again before it says that it takes them.
       this.#takesPushes = false
@@ -189,18 +189,8 @@ export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, Ident
     }
   }
 
-  #ended (purpose: IdentifyPurpose): void {
-    if (purpose === 'ask') {
-      this.#ask = 'done'
-    } else {
-      this.#isPushing = false
-    }
-    this.#cx?.wake()
-  }
-
   async #listen (stream: NegotiatedStream): Promise<void> {
     await this.#run('ask', stream, async () => { await this.#hear('identified', stream) })
-    this.#ended('ask')
   }
 
   async #tellChange (stream: NegotiatedStream): Promise<void> {
@@ -214,7 +204,8 @@ export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, Ident
       // Peers take one push at a time: the next one waits until this one is over for them, in whatever way.
       await endOf(stream)
     })
-    this.#ended('push')
+    this.#isPushing = false
+    this.#cx?.wake()
   }
 
   #remoteChanged ({ type, protocols }: ProtocolsChange): void {
@@ -280,14 +271,22 @@ export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, Ident
       const info = await parseIdentify(peer, message)
       this.#outbox.push({ type: 'report-remote-protocols', change: 'replaced', protocols: info.protocols })
       await this.#host.remember(peer, message, info, connection)
-      this.#outbox.push({ type: 'notify-behaviour', event: { type, info } })
+      this.#emit({ type, info })
     })
     this.#taken = taken.catch(() => {})
     await taken
   }
 
   #failed (action: IdentifyAction, error: Error): void {
-    this.#outbox.push({ type: 'notify-behaviour', event: { type: 'error', action, error } })
+    this.#emit({ type: 'error', action, error })
+  }
+
+  /** Who hears the outcome of an exchange may ask for the next one in that moment. */
+  #emit (event: IdentifyEvent): void {
+    if (event.type === 'identified' || (event.type === 'error' && event.action === 'ask')) {
+      this.#ask = 'done'
+    }
+    this.#outbox.push({ type: 'notify-behaviour', event })
   }
 }
 
