@@ -1,12 +1,21 @@
 import { NEVER, addDuration, earliest } from '../core/instant.ts'
+import { Linked, LinkedList } from '../core/linked-list.ts'
+import { placesOf } from './muxer-port.ts'
 import type { Instant } from '../core/instant.ts'
 import type { StreamPort } from './muxer-port.ts'
 
-interface Entry {
+class Entry<Stream> extends Linked<Entry<Stream>> {
+  readonly port: StreamPort<Stream>
   /** Whether it holds the connection open. */
   isCounted: boolean
   /** When it is reset because the peer does not end it; never, before the local close. */
-  resetAt: Instant
+  resetAt: Instant = NEVER
+
+  constructor (port: StreamPort<Stream>, isCounted: boolean) {
+    super()
+    this.port = port
+    this.isCounted = isCounted
+  }
 }
 
 /** Names of the host's services that it opens by itself: if they counted, no connection would ever be idle (HOST.md 13). */
@@ -19,7 +28,7 @@ export function isCountedProtocol (protocol: string): boolean {
 
 /** Negotiated streams until both their directions are closed, and which of them hold the connection open (S6.3). */
 export class CountedStreams<Stream> {
-  readonly #entries: Map<StreamPort<Stream>, Entry> = new Map()
+  readonly #entries: LinkedList<Entry<Stream>> = new LinkedList()
   readonly #closeTimeoutMs: number
   #counted = 0
   #hasHeld = false
@@ -50,24 +59,22 @@ export class CountedStreams<Stream> {
 
   /** Whether it is negotiated and not ended, counted or not. */
   has (port: StreamPort<Stream>): boolean {
-    return this.#entries.has(port)
+    return this.#entryOf(port) !== undefined
   }
 
   /** The stream was negotiated. */
   add (port: StreamPort<Stream>, isCounted: boolean): void {
-    if (!this.#entries.has(port)) {
-      this.#entries.set(port, { isCounted, resetAt: NEVER })
+    if (this.#entryOf(port) === undefined) {
+      const entry = new Entry(port, isCounted)
+      this.#entries.push(entry)
+      placesOf(port).counted = entry
       this.#counted += isCounted ? 1 : 0
     }
   }
 
   /** Takes the stream out of the count; idempotent, and it is still watched. */
   ignore (port: StreamPort<Stream>): void {
-    const entry = this.#entries.get(port)
-    if (entry?.isCounted === true) {
-      entry.isCounted = false
-      this.#counted--
-    }
+    this.#ignore(this.#entryOf(port))
   }
 
   /**
@@ -75,7 +82,7 @@ export class CountedStreams<Stream> {
    * the stream counts until then. Returns when that time ends.
    */
   closing (port: StreamPort<Stream>, now: Instant): Instant {
-    const entry = this.#entries.get(port)
+    const entry = this.#entryOf(port)
     if (entry === undefined || entry.resetAt !== NEVER) {
       return NEVER
     }
@@ -85,22 +92,27 @@ export class CountedStreams<Stream> {
 
   /** Both directions are closed, or the stream was reset; false if it was not here. */
   remove (port: StreamPort<Stream>): boolean {
-    this.#hasHeld ||= this.#entries.get(port)?.isCounted === true
-    this.ignore(port)
-    return this.#entries.delete(port)
+    const entry = this.#entryOf(port)
+    if (entry === undefined) {
+      return false
+    }
+    this.#hasHeld ||= entry.isCounted
+    this.#ignore(entry)
+    placesOf(port).counted = undefined
+    return this.#entries.remove(entry)
   }
 
   /** Takes out the streams whose peer did not end them in time, but for those that wait for an answer of the peer. */
   expire (now: Instant): Array<StreamPort<Stream>> {
     const expired: Array<StreamPort<Stream>> = []
-    for (const [port, entry] of this.#entries) {
+    for (const entry of this.#entries) {
       if (entry.resetAt > now) {
         continue
       }
-      if (port.isRead === true) {
+      if (entry.port.isRead === true) {
         entry.resetAt = NEVER
       } else {
-        expired.push(port)
+        expired.push(entry.port)
       }
     }
     for (const port of expired) {
@@ -112,7 +124,7 @@ export class CountedStreams<Stream> {
   /** The earliest instant at which a stream is to be reset. */
   nextDeadline (): Instant {
     let next = NEVER
-    for (const { resetAt } of this.#entries.values()) {
+    for (const { resetAt } of this.#entries) {
       next = earliest(next, resetAt)
     }
     return next
@@ -120,7 +132,7 @@ export class CountedStreams<Stream> {
 
   /** Streams that hold the connection open, oldest first. */
   * counted (): Iterable<StreamPort<Stream>> {
-    for (const [port, { isCounted }] of this.#entries) {
+    for (const { port, isCounted } of this.#entries) {
       if (isCounted) {
         yield port
       }
@@ -131,5 +143,17 @@ export class CountedStreams<Stream> {
   clear (): void {
     this.#entries.clear()
     this.#counted = 0
+  }
+
+  #entryOf (port: StreamPort<Stream>): Entry<Stream> | undefined {
+    const entry = port.places?.counted
+    return this.#entries.has(entry) ? entry : undefined
+  }
+
+  #ignore (entry: Entry<Stream> | undefined): void {
+    if (entry?.isCounted === true) {
+      entry.isCounted = false
+      this.#counted--
+    }
   }
 }

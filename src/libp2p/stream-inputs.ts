@@ -6,6 +6,7 @@ import type { Connection } from '../connection/connection.ts'
 import type { StreamOpening } from '../connection/muxer-port.ts'
 import type { ConnectionTurns } from './connection-turns.ts'
 import type { Scheduler } from './scheduler.ts'
+import type { Waiting } from './next-turn.ts'
 import type { StreamSink } from './stream-adapter.ts'
 
 /** What happens to the streams of one connection, as inputs of its machine. The hot path: outside a drain no closure is made. */
@@ -76,8 +77,13 @@ export class StreamInputs implements StreamSink {
   }
 
   /** See {@link StreamSink}. */
-  tellClosingLater (port: StreamAdapter): void {
-    this.#closing.add(port)
+  tellClosingLater (waiting: Waiting<StreamAdapter>): void {
+    this.#closing.add(waiting)
+  }
+
+  /** See {@link StreamSink}. */
+  tellClosingNever (waiting: Waiting<StreamAdapter>): void {
+    this.#closing.remove(waiting)
   }
 
   /** See {@link StreamSink}. */
