@@ -43,7 +43,11 @@ const MAX_IDENTIFY_BYTES = 1_048_576
  * @param behaviours - makes those of one node
  */
 export async function ourPair<const Parts extends Behaviours> (transport: Transport, behaviours: () => Parts): Promise<Pair<OurEnd<Parts>>> {
-  const create = async () => await createLibp2p(withSwarm({ ...optionsOf(transport), services: services() }, { behaviours: behaviours() }))
+  const create = async () => await createLibp2p(withSwarm({ ...optionsOf(transport), services: services() }, {
+    // It stops floods, not work; benches are floods (S9.3).
+    inboundStreamsPerSecond: Infinity,
+    behaviours: behaviours()
+  }))
   const [dialer, listener] = [await create(), await create()] as const
   await connect(dialer, listener)
   return {

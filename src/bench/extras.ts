@@ -27,27 +27,43 @@ export async function linearityOf (body: Body, runtime: Runtime): Promise<number
   return twice / once
 }
 
-/** Fewer bytes come from the runner and the clock. */
+/** Fewer bytes in an iteration come from the runner. */
 const LEAST_BYTES = 0.5
 
+/** So do fewer in a call, of which one lasts 50 µs or longer: what the clock gives, and sums. */
+const LEAST_BYTES_OF_CALL = 64
+
+/** And fewer in all. */
+const LEAST_BYTES_OF_ALL = 4096
+
 /**
- * Bytes that an iteration allocates: what the heap grew by, and what collections took from it meanwhile.
+ * Bytes that an iteration allocates: what the heap grew by, and what collections took from it meanwhile, less what looking at
+ * it takes, which counts where only a few iterations fit in.
  *
- * @returns 0 for less than half a byte
+ * @returns 0 for less than half a byte, or what the runner itself may have allocated
  */
 export async function bytesPerIteration (body: Body, runtime: Runtime): Promise<number> {
+  const own = await allocation(runtime, async () => {})
+  let calls = 0
+  const all = await allocation(runtime, async () => {
+    const end = runtime.now() + BUDGET_MS
+    do {
+      const pending = body.call()
+      if (pending !== undefined) {
+        await pending
+      }
+      calls++
+    } while (runtime.now() < end && !body.hasFailed)
+  })
+  const iterations = calls * body.iterationsPerCall
+  const least = Math.max(LEAST_BYTES * iterations, LEAST_BYTES_OF_CALL * calls + LEAST_BYTES_OF_ALL)
+  return all - own < least ? 0 : (all - own) / iterations
+}
+
+async function allocation (runtime: Runtime, work: () => Promise<void>): Promise<number> {
   runtime.collect()
   const stop = runtime.watchCollections()
   const before = runtime.heapUsed()
-  const end = runtime.now() + BUDGET_MS
-  let calls = 0
-  do {
-    const pending = body.call()
-    if (pending !== undefined) {
-      await pending
-    }
-    calls++
-  } while (runtime.now() < end && !body.hasFailed)
-  const bytes = (runtime.heapUsed() - before + stop().freedBytes) / (calls * body.iterationsPerCall)
-  return bytes < LEAST_BYTES ? 0 : bytes
+  await work()
+  return runtime.heapUsed() - before + stop().freedBytes
 }

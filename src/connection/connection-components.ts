@@ -21,13 +21,13 @@ export interface ReadonlyProtocols {
 }
 
 /** Who a connection works with. */
-export interface ConnectionComponents<FromBehaviour = unknown, ToBehaviour = unknown> {
+export interface ConnectionComponents<FromBehaviour = unknown, ToBehaviour = unknown, Stream = unknown> {
   readonly id: ConnectionId
   /** Who is at the other end; shown in errors, never looked into. */
   readonly peer: unknown
   readonly direction: Direction
   readonly handler: AnyHandler<FromBehaviour, ToBehaviour>
-  readonly muxer: MuxerPort
+  readonly muxer: MuxerPort<NoInfer<Stream>>
   /** Asks the owner for a drain; called once per turn at most. During a `poll` of this connection it means: the next turn. */
   wake (): void
   readonly hostProtocols?: HostProtocols | undefined

@@ -22,7 +22,7 @@ export interface ConnectionStreamsParts<Stream, FromBehaviour, ToBehaviour> {
   readonly outlet: Outlet<Stream, ToBehaviour>
   readonly root: RootHandler<FromBehaviour, ToBehaviour>
   readonly config: ConnectionConfig
-  readonly muxer: MuxerPort
+  readonly muxer: MuxerPort<Stream>
   readonly local: LocalProtocols
   readonly remote: RemoteProtocols
   readonly hostProtocols: HostProtocols | undefined
@@ -51,7 +51,7 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#outlet = outlet
     this.counted = new CountedStreams(config.streamCloseTimeoutMs)
     const desk = new StreamDesk(outlet, root, this.counted)
-    this.inbound = new InboundStreams({ desk, config, local, hostProtocols, owner })
+    this.inbound = new InboundStreams({ desk, config, muxer, local, hostProtocols, owner })
     this.outbound = new OutboundStreams({ desk, config, muxer, remote, owner })
   }
 

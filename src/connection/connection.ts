@@ -10,6 +10,7 @@
  * outbound before inbound.
  */
 
+import { earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { ConnectionClosedError } from '../errors.ts'
 import { parseConnectionConfig } from './connection-config.ts'
@@ -30,7 +31,7 @@ import type { ConnectionComponents, ReadonlyProtocols } from './connection-compo
 import type { ConnectionInit } from './connection-config.ts'
 import type { ConnectionOutput, ConnectionReport, HandlerTask } from './connection-output.ts'
 import type { StreamOpening, StreamPort } from './muxer-port.ts'
-import type { HostStreamRequest } from './outbound-streams.ts'
+import type { HostStreamRequest } from './outbound-wish.ts'
 import type { ConnectionStatus } from './shutdown.ts'
 
 export type { ConnectionComponents, HostProtocols, ReadonlyProtocols } from './connection-components.ts'
@@ -59,7 +60,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
    * @param now - the instant of creation
    * @throws TypeError or RangeError for an option out of its range
    */
-  constructor (components: ConnectionComponents<FromBehaviour, ToBehaviour>, init: ConnectionInit, now: Instant) {
+  constructor (components: ConnectionComponents<FromBehaviour, ToBehaviour, Stream>, init: ConnectionInit, now: Instant) {
     const { id, peer, direction, handler, muxer, hostProtocols, interest } = components
     const config = parseConnectionConfig(init)
     const turn = new Turn(components)
@@ -78,7 +79,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     this.#streams = streams
     this.#inbox = inbox
     this.#outputs = new HandlerOutputs(outlet, root, sets, streams.outbound, config.maxHandlerEventsPerTurn)
-    this.#news = new HostNews(outlet, root, sets)
+    this.#news = new HostNews(outlet, root, sets, config.remoteReportsPerSecond)
     this.#lifecycle = new Lifecycle({ outlet, root, streams, inbox, muxer, config })
     sets.diff()
     turn.wake()
@@ -99,6 +100,11 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   /** Whether anybody has reported about the peer: only then does an absent name mean "no". */
   get hasRemoteReport (): boolean {
     return this.#sets.remote.hasReport()
+  }
+
+  /** Whether more was reported of the peer than is kept: then an absent name may be among what was cut off (S3.21). */
+  get isRemoteCut (): boolean {
+    return this.#sets.remote.isCut
   }
 
   /** Busy, idle until an instant, closing or closed. */
@@ -123,6 +129,11 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     }
   }
 
+  /** The muxer holds back a stream of the peer, to be had by its `pollInbound`. */
+  handleInboundReady (): void {
+    this.#input()
+  }
+
   /** The muxer answers an opening with a stream. */
   handleOutboundStream (opening: StreamOpening, port: StreamPort<Stream>): void {
     this.#input()
@@ -139,7 +150,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   handleForeignStream (port: StreamPort<Stream>): void {
     this.#input()
     if (this.#lifecycle.isOpen) {
-      this.#streams.counted.add(port, true)
+      this.#streams.counted.add(port, { isCounted: true, isInbound: false, slot: undefined })
     }
   }
 
@@ -228,11 +239,11 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
    * @param token - given: it comes back with `handler-notified` when the handler has taken the message
    */
   onBehaviourEvent (event: FromBehaviour, token?: unknown): boolean {
-    if (!this.#lifecycle.isOpen || !this.#inbox.push(event, token)) {
+    if (!this.#lifecycle.isOpen) {
       return false
     }
     this.#turn.wakeForCommand()
-    return true
+    return this.#inbox.push(event, token)
   }
 
   /**
@@ -259,6 +270,21 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   ignoreForKeepAlive (port: StreamPort<Stream>): void {
     this.#streams.counted.ignore(port)
     this.#turn.wakeForCommand()
+  }
+
+  /**
+   * Nobody takes what the handler says any more: it is not polled until {@link resume}, so that what fills up is the peer's
+   * (S8.3). Everything else goes on; a handler that woke meanwhile holds the connection open. Idempotent.
+   */
+  stall (): void {
+    this.#outputs.stall()
+  }
+
+  /** Polls the handler again, if it woke meanwhile; without effect if there is no stall. */
+  resume (): void {
+    if (this.#outputs.resume()) {
+      this.#turn.wakeForCommand()
+    }
   }
 
   /** Closes gracefully, after the behaviour events that are queued already (S6.6). */
@@ -313,7 +339,8 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
 
   /** When to poll again if nothing happens before; `Infinity` for never. */
   pollTimeout (): Instant {
-    return this.#lifecycle.deadline
+    const { deadline, isOpen } = this.#lifecycle
+    return isOpen ? earliest(deadline, this.#news.deadline) : deadline
   }
 
   // ---------------------------------------------------------------------------------------------------- the loop
@@ -327,15 +354,30 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
         }
         return output
       }
-      const isMoved = this.#lifecycle.isOpen ? this.#pass() : this.#closingPass()
-      if (!isMoved) {
+      if (!this.#pass()) {
         return PENDING
       }
     }
   }
 
-  /** The steps of S5.1; true as soon as one of them moved, which starts the next pass at the top. */
+  /** One pass; true as soon as a step moved, which starts the next one at the top. */
   #pass (): boolean {
+    if (!this.#lifecycle.isOpen) {
+      return this.#closingPass()
+    }
+    if (!this.#turn.isStirred) {
+      return this.#quietPass()
+    }
+    this.#turn.isStirred = false
+    if (!this.#wholePass()) {
+      return false
+    }
+    this.#turn.isStirred = true
+    return true
+  }
+
+  /** The steps of S5.1. */
+  #wholePass (): boolean {
     return this.#lifecycle.endIfDue()
       || this.#serveInbox() // 1
       || this.#expire() // 2
@@ -346,7 +388,20 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
       || this.#news.tellNext() // 7
       || this.#streams.outbound.openNext() // 8
       || this.#streams.inbound.acceptNext() // 9
-      || this.#lifecycle.checkActivity(this.#root.isKeepAlive || this.#isPeerKept) // 10
+      || this.#lifecycle.checkActivity(this.#root.isKeepAlive || this.#isPeerKept, this.#outputs.isHeld) // 10
+  }
+
+  /** Those of them that may have something to do when nothing but the handler woke, which is what most turns are about. */
+  #quietPass (): boolean {
+    if (this.#isDue) {
+      this.#turn.isStirred = true
+      return true
+    }
+    if (this.#outputs.takeNext() || this.#sets.diff() || this.#turn.isStirred) { // 3, 4
+      return true
+    }
+    const isKept = this.#root.isKeepAlive || this.#isPeerKept
+    return (!isKept || !this.#lifecycle.isBusy) && this.#lifecycle.checkActivity(isKept, this.#outputs.isHeld) // 10
   }
 
   /** Streams in use go on until the muxer closes, so the answers that some of them wait for still count. */
@@ -355,6 +410,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   }
 
   #serveInbox (): boolean {
+    this.#tellRefused()
     const command = this.#inbox.shift()
     switch (command?.type) {
       case undefined:
@@ -368,6 +424,14 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     }
   }
 
+  /** Whoever sent them knows already, by their receipt (S7.11); this is for whoever watches. */
+  #tellRefused (): void {
+    const refused = this.#inbox.takeRefused()
+    if (refused > 0) {
+      this.#outlet.limitReached('maxQueuedBehaviourEvents', this.#inbox.maxEvents, refused)
+    }
+  }
+
   /** Only senders with a token hear of a message that was taken (S7.11). */
   #deliver (event: FromBehaviour, token: unknown): void {
     const outcome = this.#root.onBehaviourEvent(event)
@@ -377,13 +441,18 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   }
 
   #expire (): boolean {
-    const { now } = this.#outlet
-    if (now < this.#streams.nextDeadline && now < this.#root.wakeInstant) {
+    if (!this.#isDue) {
       return false
     }
+    const { now } = this.#outlet
     this.#root.expire(now)
     this.#streams.expire(now)
     return true
+  }
+
+  get #isDue (): boolean {
+    const { now } = this.#outlet
+    return now >= this.#streams.nextDeadline || now >= this.#root.wakeInstant
   }
 
   // ---------------------------------------------------------------------------------------------------- turns
@@ -399,10 +468,11 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     this.#outputs.endTurn()
     const areStreamsLater = this.#streams.endTurn()
     const areChangesLater = this.#sets.endTurn()
-    if (this.#root.endTurn() || areStreamsLater || areChangesLater) {
+    const isHandlerLater = this.#root.endTurn() && !this.#outputs.isHeld
+    if (isHandlerLater || areStreamsLater || areChangesLater) {
       this.#turn.continueLater()
     }
-    this.#restsUntil = this.#lifecycle.deadline
+    this.#restsUntil = this.pollTimeout()
     this.#turn.end()
   }
 

@@ -3,18 +3,33 @@ import { Linked, LinkedList } from '../core/linked-list.ts'
 import { placesOf } from './muxer-port.ts'
 import type { Instant } from '../core/instant.ts'
 import type { StreamPort } from './muxer-port.ts'
+import type { ProtocolSlot } from './protocol-slots.ts'
+
+/** What a negotiated stream counts as. */
+export interface StreamCounts {
+  /** Whether it holds the connection open. */
+  readonly isCounted: boolean
+  /** Whether the peer opened it. */
+  readonly isInbound: boolean
+  /** Its place among the streams of its protocol, if that has a limit. */
+  readonly slot: ProtocolSlot | undefined
+}
 
 class Entry<Stream> extends Linked<Entry<Stream>> {
   readonly port: StreamPort<Stream>
   /** Whether it holds the connection open. */
   isCounted: boolean
+  readonly isInbound: boolean
+  readonly slot: ProtocolSlot | undefined
   /** When it is reset because the peer does not end it; never, before the local close. */
   resetAt: Instant = NEVER
 
-  constructor (port: StreamPort<Stream>, isCounted: boolean) {
+  constructor (port: StreamPort<Stream>, { isCounted, isInbound, slot }: StreamCounts) {
     super()
     this.port = port
     this.isCounted = isCounted
+    this.isInbound = isInbound
+    this.slot = slot
   }
 }
 
@@ -31,6 +46,7 @@ export class CountedStreams<Stream> {
   readonly #entries: LinkedList<Entry<Stream>> = new LinkedList()
   readonly #closeTimeoutMs: number
   #counted = 0
+  #inbound = 0
   #hasHeld = false
 
   constructor (closeTimeoutMs: number) {
@@ -57,18 +73,25 @@ export class CountedStreams<Stream> {
     return this.#counted
   }
 
+  /** Streams that the peer opened, whether they hold the connection open or not. */
+  get inbound (): number {
+    return this.#inbound
+  }
+
   /** Whether it is negotiated and not ended, counted or not. */
   has (port: StreamPort<Stream>): boolean {
     return this.#entryOf(port) !== undefined
   }
 
   /** The stream was negotiated. */
-  add (port: StreamPort<Stream>, isCounted: boolean): void {
+  add (port: StreamPort<Stream>, counts: StreamCounts): void {
     if (this.#entryOf(port) === undefined) {
-      const entry = new Entry(port, isCounted)
+      const { isCounted, isInbound } = counts
+      const entry = new Entry(port, counts)
       this.#entries.push(entry)
       placesOf(port).counted = entry
       this.#counted += isCounted ? 1 : 0
+      this.#inbound += isInbound ? 1 : 0
     }
   }
 
@@ -98,6 +121,8 @@ export class CountedStreams<Stream> {
     }
     this.#hasHeld ||= entry.isCounted
     this.#ignore(entry)
+    this.#inbound -= entry.isInbound ? 1 : 0
+    entry.slot?.release()
     placesOf(port).counted = undefined
     return this.#entries.remove(entry)
   }
@@ -143,6 +168,7 @@ export class CountedStreams<Stream> {
   clear (): void {
     this.#entries.clear()
     this.#counted = 0
+    this.#inbound = 0
   }
 
   #entryOf (port: StreamPort<Stream>): Entry<Stream> | undefined {

@@ -9,10 +9,10 @@ export type { ConnectionComponents, HostProtocols, ReadonlyProtocols } from './c
 export type { ConnectionConfig, ConnectionInit } from './connection-config.ts'
 export type {
   ClosedOutput, ConnectionOutput, ConnectionReport, HandlerErrorReport, HandlerEventOutput, HandlerNotifiedOutput, HandlerTask,
-  HostStreamFailed, HostStreamOpened, HostStreamOutput, ProtocolsReport, ReportInterest
+  HostStreamFailed, HostStreamOpened, HostStreamOutput, InboundFailureReport, ProtocolsReport, ReportInterest
 } from './connection-output.ts'
 export type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
-export type { HostStreamRequest } from './outbound-streams.ts'
+export type { HostStreamRequest } from './outbound-wish.ts'
 export type { ConnectionStatus } from './shutdown.ts'
 export type { CloseReason } from '../core/close-reason.ts'
 export type { ConnectionId, Direction } from '../core/ids.ts'

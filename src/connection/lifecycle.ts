@@ -18,7 +18,7 @@ export interface LifecycleParts<Stream, FromBehaviour, ToBehaviour> {
   readonly root: RootHandler<FromBehaviour, ToBehaviour>
   readonly streams: ConnectionStreams<Stream, FromBehaviour, ToBehaviour>
   readonly inbox: Inbox<FromBehaviour>
-  readonly muxer: MuxerPort
+  readonly muxer: MuxerPort<unknown>
   readonly config: ConnectionConfig
 }
 
@@ -43,6 +43,11 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
   /** Whether streams, requests and messages are taken. */
   get isOpen (): boolean {
     return this.#status.phase === 'open'
+  }
+
+  /** Whether it is open, and was busy when that was looked at last. */
+  get isBusy (): boolean {
+    return this.#status === BUSY
   }
 
   /** When something happens by itself. */
@@ -90,8 +95,13 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
     return !this.isOpen
   }
 
-  /** Step 10: follows whether anything holds the connection open. */
-  checkActivity (isKept: boolean): boolean {
+  /**
+   * Step 10: follows whether anything holds the connection open.
+   *
+   * @param isKept - somebody wants it open
+   * @param isWaiting - what the handler wants is not known yet: not the end, and no use of the connection either
+   */
+  checkActivity (isKept: boolean, isWaiting: boolean): boolean {
     const { outlet, streams, config } = this.#parts
     if (outlet.abrupt !== undefined || outlet.fatal !== undefined) {
       return true
@@ -101,7 +111,7 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
     }
     const isHeld = streams.counted.takeHeld() || isKept
     const before = isHeld ? BUSY : this.#interrupted ?? this.#status
-    const next = nextActivity(before, isKept || streams.isBusy, outlet.now, config.idleTimeoutMs)
+    const next = nextActivity(before, isKept || isWaiting || streams.isBusy, outlet.now, config.idleTimeoutMs)
     if (next === 'close') {
       this.begin('keep-alive-timeout', undefined)
       return true

@@ -1,3 +1,5 @@
+import type { Poll } from '../core/poll.ts'
+
 /** Where the collections of a connection find their entry for a stream. */
 export class StreamPlaces {
   negotiating: unknown
@@ -55,7 +57,13 @@ export interface StreamOpening {
  * What a connection needs from a muxer, and no more. Each call is answered later by a `handle*` call on the connection,
  * never from inside the call itself.
  */
-export interface MuxerPort {
+export interface MuxerPort<Stream = never> {
+  /**
+   * For a muxer that can hold streams of the peer back: takes the oldest one, or answers PENDING. Asked while a slot is free,
+   * so that what the connection has no room for waits at the muxer; the time of a stream runs from here on (S5.9). When a
+   * stream comes up, tell `handleInboundReady`. Absent: every stream is told by `handleInboundStream`.
+   */
+  pollInbound? (): Poll<StreamPort<Stream>>
   /** Opens a stream; answered by `handleOutboundStream(opening, port)` or `handleOutboundStreamFailure(opening, error)`. */
   openStream (opening: StreamOpening): void
   /** Nobody waits for the answer to this opening any more; a stream granted later is reset by the connection. */

@@ -8,6 +8,7 @@ import type { StreamPhase } from '../errors.ts'
 import type { StreamUpgrade } from '../handler/stream-upgrade.ts'
 import type { NegotiationOutcome } from '../negotiation/outcome.ts'
 import type { StreamPort } from './muxer-port.ts'
+import type { ProtocolSlot } from './protocol-slots.ts'
 
 /** What both roles of a negotiation have in common. */
 export interface NegotiationMachine<Match> {
@@ -51,6 +52,8 @@ export class NegotiatingStream<Stream, Machine, Purpose extends Ticket> extends 
   isLater = false
   /** The stream has ended by itself: it is neither reset nor counted. */
   hasEnded = false
+  /** Its place among the streams of the agreed protocol, if that has a limit. */
+  slot: ProtocolSlot | undefined
   /** What went wrong with the stream itself, if something did. */
   cause: unknown
   now: Instant = 0

@@ -30,7 +30,8 @@ export class Outlet<Stream, ToBehaviour> {
   fatal: HandlerFault | undefined
   /** What ends the connection without a flush as soon as the current step is done; the first one counts. */
   abrupt: { readonly reason: AbruptReason, readonly error: Error } | undefined
-  readonly #limits: Map<string, LimitCount> = new Map()
+  /** Made when the first limit is met: most connections meet none. */
+  #limits: Map<string, LimitCount> | undefined
 
   constructor (id: ConnectionId, peer: unknown, now: Instant) {
     this.id = id
@@ -65,10 +66,11 @@ export class Outlet<Stream, ToBehaviour> {
   }
 
   /** A limit was met: reported at once the first time, then with a count at most once per second (S9.1). */
-  limitReached (option: string, limit: number): void {
-    const known = this.#limits.get(option) ?? { count: 0, nextAt: this.now }
-    this.#limits.set(option, known)
-    known.count++
+  limitReached (option: string, limit: number, times: number = 1): void {
+    const limits = this.#limits ??= new Map<string, LimitCount>()
+    const known = limits.get(option) ?? { count: 0, nextAt: this.now }
+    limits.set(option, known)
+    known.count += times
     if (this.now >= known.nextAt) {
       this.reports.push({ type: 'limit-reached', option, limit, count: known.count })
       known.count = 0

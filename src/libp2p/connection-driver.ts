@@ -61,7 +61,6 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
   readonly #requests: HostRequests
   readonly #port: MuxerAdapter
   readonly #closed: Wait<void>
-  #isReportCut = false
 
   /**
    * @param components - what all connections of the node share
@@ -85,7 +84,7 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
       config.connection,
       scheduler.now()
     )
-    this.#streams = new StreamInputs(this.#machine, this.#turns, scheduler)
+    this.#streams = new StreamInputs(this.#machine, this.#turns, scheduler, config)
     this.#requests = new HostRequests({
       scheduler,
       request: (request) => { this.#turns.command(() => { this.#machine.requestHostStream(request, scheduler.now()) }) },
@@ -114,7 +113,12 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
 
   /** See {@link ProtocolHolder}. */
   get isRemoteKnown (): boolean {
-    return this.#machine.hasRemoteReport && !this.#isReportCut
+    return this.#machine.hasRemoteReport
+  }
+
+  /** See {@link ProtocolHolder}. */
+  get isRemoteCut (): boolean {
+    return this.#machine.isRemoteCut
   }
 
   /** Busy, idle, closing or closed. */
@@ -151,6 +155,16 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
   /** See {@link DrainedConnection}. */
   pollReport (): Poll<ConnectionReport> {
     return this.#machine.pollReport()
+  }
+
+  /** See {@link DrainedConnection}. */
+  stall (): void {
+    this.#machine.stall()
+  }
+
+  /** See {@link DrainedConnection}. */
+  resume (): void {
+    this.#machine.resume()
   }
 
   /** Closes gracefully; begins with the next drain. */
@@ -256,15 +270,7 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
 
   /** The host learnt all protocols of the peer, on this very connection. */
   remoteReport (protocols: readonly string[]): void {
-    this.#turns.input(() => {
-      this.#isReportCut = false
-      this.#machine.handleRemoteReport('replaced', protocols)
-    })
-  }
-
-  /** The last report held more than is kept. */
-  reportCut (): void {
-    this.#isReportCut = true
+    this.#turns.input(() => { this.#machine.handleRemoteReport('replaced', protocols) })
   }
 
   /** Whether the host wants the peer kept. */

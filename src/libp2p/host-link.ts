@@ -32,6 +32,8 @@ import type { DrivenEvent } from './swarm-driver.ts'
 import type { SwarmConfig } from './swarm-options.ts'
 import type { VerdictTerms } from './verdict.ts'
 
+const SWARM_STOPPED: FromSwarm = Object.freeze({ type: 'swarm-stopped' })
+
 /** Collaborators of a {@link HostLink}. */
 export interface HostLinkComponents {
   /** Those of the node. */
@@ -128,6 +130,16 @@ export class HostLink {
     return this.#connections.get(id)
   }
 
+  /** See `stall` of the swarm machine. */
+  stall (): void {
+    this.#driver.swarm.stall()
+  }
+
+  /** See `resume` of the swarm machine. */
+  resume (): void {
+    this.#driver.swarm.resume()
+  }
+
   /** Announces what the behaviours serve. To be called when all services have registered theirs. */
   async announce (): Promise<void> {
     this.#refreshProtocols()
@@ -139,7 +151,7 @@ export class HostLink {
     return await this.#dialer.dial(target, options)
   }
 
-  /** Ends all dials, closes all connections in good order, then takes back what was announced. */
+  /** Ends all dials, closes all connections in good order, takes back what was announced, and tells the behaviours. */
   async close (): Promise<void> {
     await this.#dialer.close()
     await Promise.all(Array.from(this.#connections.values(), async (connection) => {
@@ -147,6 +159,7 @@ export class HostLink {
       await connection.whenClosed()
     }))
     await this.#advertiser.stop()
+    this.#tell([SWARM_STOPPED])
   }
 
   #listen (): void {
@@ -257,9 +270,6 @@ export class HostLink {
           this.#advertiser.offersChanged(event.added, event.removed)
         }
         break
-      case 'protocols-truncated':
-        this.connection(event.connection)?.reportCut()
-        break
       case 'dial':
       case 'listen-on':
       case 'remove-listener':
@@ -280,7 +290,10 @@ export class HostLink {
       case 'listen-failure':
       case 'handler-error':
       case 'connection-idle':
+      case 'protocols-truncated':
       case 'limit-reached':
+      case 'inbound-failure':
+      case 'protocols-truncated':
       case 'address-change':
       case 'protocol-warning':
     }

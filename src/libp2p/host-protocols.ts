@@ -1,5 +1,6 @@
 import { brokenProtocolRule, MAX_PROTOCOL_BYTES } from '../protocols/stream-protocol.ts'
 import { ProtocolList } from '../protocols/protocol-list.ts'
+import { RegistrarNames } from './registrar-names.ts'
 import type { StreamHandler } from '@libp2p/interface'
 import type { Registrar } from '@libp2p/interface-internal'
 import type { HostProtocols } from '../connection/connection.ts'
@@ -18,19 +19,23 @@ export const resetStrayStream: StreamHandler = (stream) => {
  */
 export class HostProtocolFeed implements HostProtocols {
   readonly list: ProtocolList = new ProtocolList()
-  readonly #registrar: Registrar
+  readonly #foreign: RegistrarNames
+  /** What {@link list} was made from last. */
+  #seen: ReadonlySet<string> | undefined
   #names: ReadonlySet<string> = new Set()
 
   constructor (registrar: Registrar) {
-    this.#registrar = registrar
+    this.#foreign = new RegistrarNames(registrar, handler => handler === resetStrayStream)
   }
 
-  /** Reads the registrar anew. Names against S3.1 stay out of the list; {@link offers} still answers for them. */
+  /** Brings the list up to the registrar. Names against S3.1 stay out of it; {@link offers} still answers for them. */
   refresh (): void {
-    this.list.replace(this.#registrar.getProtocols().filter((name) => (
-      this.isForeign(name) && brokenProtocolRule(name, MAX_PROTOCOL_BYTES) === undefined
-    )))
-    this.#names = new Set(this.list.snapshot)
+    const { all } = this.#foreign
+    if (all !== this.#seen) {
+      this.#seen = all
+      this.list.replace([...all].filter(name => brokenProtocolRule(name, MAX_PROTOCOL_BYTES) === undefined))
+      this.#names = new Set(this.list.snapshot)
+    }
   }
 
   /** Whether {@link list} has `protocol`. */
@@ -47,13 +52,8 @@ export class HostProtocolFeed implements HostProtocols {
     return isOffered
   }
 
-  /** Whether somebody else registered `protocol`. */
+  /** Whether somebody else registered `protocol`. One look-up, also for a name that nobody has. */
   isForeign (protocol: string): boolean {
-    try {
-      return this.#registrar.getHandler(protocol).handler !== resetStrayStream
-    } catch {
-      // The registrar throws for names that it does not have.
-      return false
-    }
+    return this.#foreign.has(protocol)
   }
 }

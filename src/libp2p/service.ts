@@ -21,13 +21,14 @@ import type { CallOptions } from '../behaviours/call-options.ts'
 import type { ReportInterest } from '../connection/connection-output.ts'
 import type { ConnectionId } from '../core/ids.ts'
 import type { HandlerError } from '../swarm/swarm-event.ts'
-import type { PeerProtocolsChange } from './change-subscribers.ts'
+import type { PeerProtocolsChange } from './peer-protocols-change.ts'
 import type { ConnectionDriver } from './connection-driver.ts'
 import type { DialOptions } from './dialer.ts'
+import type { EventsIterator } from './event-stream.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { ConnectionOrigin, Swarm, SwarmConnection, SwarmEvents } from './swarm-api.ts'
 import type { DrivenEvent } from './swarm-driver.ts'
-import type { EventsIterator, EventsOptions } from './swarm-events.ts'
+import type { EventsOptions } from './swarm-events.ts'
 import type { SwarmConfig, SwarmInit } from './swarm-options.ts'
 
 /**
@@ -65,6 +66,7 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
   /** Until `connection-closed`, whose event comes when the connection itself is no longer there to ask. */
   readonly #origins = new Map<ConnectionId, ConnectionOrigin>()
   readonly #views = new WeakMap<ConnectionDriver, SwarmConnection>()
+  #discarded = 0
   /** When each source of foreign errors was last reported. */
   readonly #reportedAt = new Map<string, number>()
 
@@ -72,7 +74,14 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
     super()
     this.#log = node.logger.forComponent('libp2p:behaviours')
     this.#scheduler = hostScheduler(config)
-    this.#streams = new SwarmEventStreams(config.eventBufferSize, Object.keys(behaviours))
+    this.#streams = new SwarmEventStreams({
+      eventBufferSize: config.eventBufferSize,
+      maxStallMs: config.maxStallMs,
+      scheduler: this.#scheduler,
+      keys: Object.keys(behaviours),
+      stall: () => { this.#link.stall() },
+      resume: () => { this.#link.resume() }
+    })
     const root = composeBehaviours(behaviours)
     attachBehaviour(root, node)
     if (config.onDuplicate === 'error') {
@@ -101,7 +110,11 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
   }
 
   get connections (): readonly SwarmConnection[] {
-    return Object.freeze(Array.from(this.#link.connections(), (driver) => this.#viewOf(driver)))
+    return Object.freeze(Array.from(this.#living(), (driver) => this.#viewOf(driver)))
+  }
+
+  get discardedEvents (): number {
+    return this.#discarded
   }
 
   events (options: EventsOptions<string> = {}): EventsIterator<KeyedEvent<string, unknown>> {
@@ -122,6 +135,8 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
   start (): void {}
 
   async afterStart (): Promise<void> {
+    this.#streams.reopen()
+    this.protocols.reopen()
     await this.#link.announce()
   }
 
@@ -145,13 +160,13 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
   #onEvent (event: DrivenEvent): void {
     switch (event.type) {
       case 'behaviour-event':
-        this.#streams.push(event.event)
-        this.announce('behaviour:event', event.event)
+        this.#onBehaviourEvent(event.event)
         break
       case 'connection-established':
         this.#onEstablished(event)
         break
       case 'connection-closed':
+        this.protocols.ended(event.connection)
         this.announce('connection:close', { ...event, ...this.#origins.get(event.connection) })
         this.#origins.delete(event.connection)
         break
@@ -176,6 +191,9 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
       case 'limit-reached':
         this.announce('limit:reached', event)
         break
+      case 'inbound-failure':
+        this.announce('stream:inbound-failure', event)
+        break
       case 'handler-error':
         this.#report(event)
         break
@@ -197,6 +215,14 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
       case 'await-check':
         // The host's, and a change that no host tells of.
     }
+  }
+
+  /** Without a receiver it is gone, and counted (S8.3). */
+  #onBehaviourEvent (event: KeyedEvent<string, unknown>): void {
+    if (!this.#streams.push(event) && this.listenerCount('behaviour:event') === 0) {
+      this.#discarded++
+    }
+    this.announce('behaviour:event', event)
   }
 
   #onEstablished (event: ConnectionEstablished): void {
@@ -232,6 +258,15 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
     if (now - (this.#reportedAt.get(method) ?? -Infinity) >= REPORT_INTERVAL_MS) {
       this.#reportedAt.set(method, now)
       this.#report({ type: 'handler-error', behaviour: '', method, cause, peer: undefined, connection: undefined })
+    }
+  }
+
+  /** In a stall `connection-closed` may wait, but not the end itself. */
+  * #living (): Generator<ConnectionDriver, void, undefined> {
+    for (const driver of this.#link.connections()) {
+      if (driver.status.phase !== 'closed') {
+        yield driver
+      }
     }
   }
 

@@ -3,15 +3,19 @@ import { Uint8ArrayList } from 'uint8arraylist'
 import { LazyUse } from './lazy-use.ts'
 import { Waiting } from './next-turn.ts'
 import { PAUSE_ABOVE_BYTES, chunksOf } from './stream-reader.ts'
+import { StreamWriter } from './stream-writer.ts'
 import type { AbortOptions, Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { StreamPlaces, StreamPort } from '../connection/muxer-port.ts'
+import type { Backlog } from './backlog.ts'
 import type { StreamEnd } from './stream-reader.ts'
 
 /** Who is told what happens to a stream: the driver of its connection. Only told while not busy. */
 export interface StreamSink {
   /** True while a drain runs: nothing can be taken now. */
   readonly isBusy: boolean
+  /** What all streams of the connection hold. */
+  readonly backlog: Backlog
   /** Runs `task` when the running drain has ended. */
   whenIdle (task: () => void): void
   /** Runs `task` in the next turn of the event loop. */
@@ -59,6 +63,9 @@ const ADOPTED_METHODS = {
   closeRead (this: Adopted, options?: AbortOptions): Promise<void> {
     return this[ADAPTER].closeRead(options)
   },
+  write (this: Adopted, bytes: Uint8Array): Promise<void> {
+    return this[ADAPTER].writeAll(bytes)
+  },
   [Symbol.asyncIterator] (this: Adopted): AsyncGenerator<Uint8Array | Uint8ArrayList, void, undefined> {
     return this[ADAPTER].chunks()
   }
@@ -90,6 +97,9 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   #lazy: LazyUse | undefined
   /** Bytes are asked for again in the next turn. */
   #isLater = false
+  #writer: StreamWriter | undefined
+  /** Nothing is read, as the peer does not take the answers to what it sent. */
+  #isHeld = false
 
   /**
    * @param stream - the host's stream; gets the methods of {@link NegotiatedStream}
@@ -133,6 +143,9 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     } else {
       this.#remoteEnded = true
     }
+    if (this.#isHeld && isOver(this.stream)) {
+      this.#letGo()
+    }
     this.#settle()
   }
 
@@ -152,6 +165,9 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   /** See {@link StreamPort}. */
   write (bytes: Uint8Array): void {
     this.stream.send(bytes)
+    if (this.stream.writeBufferLength > 0) {
+      this.#holdWhileFull()
+    }
   }
 
   /** See {@link StreamPort}. To be called inside the event that brought the bytes: once it has ended a stream takes none back. */
@@ -174,6 +190,7 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     this.#phase = 'accepted'
     this.stream.removeEventListener('message', this)
     this.stream.protocol = protocol
+    this.#letGo()
     this.#lazy?.confirmed()
   }
 
@@ -219,6 +236,11 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   /** See {@link NegotiatedStream}. */
   ignoreForKeepAlive (): void {
     this.#sink.ignoreForKeepAlive(this)
+  }
+
+  /** See {@link NegotiatedStream}. */
+  async writeAll (bytes: Uint8Array): Promise<void> {
+    await this.#ownWriter.write(bytes)
   }
 
   /** The iterator of the stream. Streams of the host are not paused, as its own iterator does not: not every muxer can (mplex). */
@@ -268,6 +290,36 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     if (this.#phase !== 'done') {
       this.#closing ??= new Waiting(this)
       this.#sink.tellClosingLater(this.#closing)
+    }
+  }
+
+  get #ownWriter (): StreamWriter {
+    this.#writer ??= new StreamWriter(this.stream, this.#sink.backlog)
+    return this.#writer
+  }
+
+  /** A peer that does not take the answers to what it sent is not read; the deadline of the negotiation goes on (S5.12). */
+  #holdWhileFull (): void {
+    const writer = this.#ownWriter
+    writer.sent()
+    if (this.#phase === 'negotiating' && !this.#isHeld && writer.isFull) {
+      this.#isHeld = true
+      this.stream.removeEventListener('message', this)
+      if (this.stream.readStatus === 'readable') {
+        this.stream.pause()
+      }
+      writer.whenRoom(() => { this.#letGo() })
+    }
+  }
+
+  #letGo (): void {
+    if (this.#isHeld) {
+      this.#isHeld = false
+      this.#writer?.whenRoom(undefined)
+      if (!this.#isLater) {
+        this.#listen()
+      }
+      resume(this.stream)
     }
   }
 
@@ -333,7 +385,7 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
 
   /** Asks for bytes again. */
   #listen (): void {
-    if (this.#phase === 'negotiating') {
+    if (this.#phase === 'negotiating' && !this.#isHeld) {
       this.stream.addEventListener('message', this)
     }
   }

@@ -1,9 +1,11 @@
+import { Backlog } from './backlog.ts'
 import { NextTurn } from './next-turn.ts'
 import { StreamAdapter } from './stream-adapter.ts'
 import type { Stream } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { StreamOpening } from '../connection/muxer-port.ts'
+import type { BacklogLimits } from './backlog.ts'
 import type { ConnectionTurns } from './connection-turns.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Waiting } from './next-turn.ts'
@@ -15,8 +17,18 @@ export class StreamInputs implements StreamSink {
   readonly #turns: ConnectionTurns
   readonly #scheduler: Scheduler
   readonly #closing: NextTurn<StreamAdapter>
+  readonly #limits: BacklogLimits
+  /** Made when a stream holds something: most connections do not. */
+  #backlog: Backlog | undefined
 
-  constructor (machine: Connection<NegotiatedStream>, turns: ConnectionTurns, scheduler: Scheduler) {
+  /**
+   * @param machine - of the connection
+   * @param turns - of the connection
+   * @param scheduler - of the node
+   * @param limits - of what the streams may hold
+   */
+  constructor (machine: Connection<NegotiatedStream>, turns: ConnectionTurns, scheduler: Scheduler, limits: BacklogLimits) {
+    this.#limits = limits
     this.#machine = machine
     this.#turns = turns
     this.#scheduler = scheduler
@@ -36,6 +48,12 @@ export class StreamInputs implements StreamSink {
   /** See {@link StreamSink}. */
   get isBusy (): boolean {
     return this.#turns.isBusy
+  }
+
+  /** See {@link StreamSink}. */
+  get backlog (): Backlog {
+    this.#backlog ??= new Backlog(this.#limits)
+    return this.#backlog
   }
 
   /** See {@link StreamSink}. */

@@ -1,3 +1,4 @@
+import { frozenSet } from './frozen-set.ts'
 import { Wait } from './wait.ts'
 import type { Connection as HostConnection, PeerId } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
@@ -38,11 +39,11 @@ export class DrivenSwarmConnection implements SwarmConnection {
   }
 
   get local (): ReadonlySet<string> {
-    return new Set(this.#driver.localProtocols.toArray())
+    return frozenSet(this.#driver.localProtocols.toArray())
   }
 
   get remote (): ReadonlySet<string> {
-    return new Set(this.#driver.remoteProtocols.toArray())
+    return frozenSet(this.#driver.remoteProtocols.toArray())
   }
 
   get streams (): readonly NegotiatedStream[] {

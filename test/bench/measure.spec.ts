@@ -133,6 +133,22 @@ describe('measure', () => {
     expect(await figures(allocating(800), { sampling: { ...SAMPLING, isMemoryMeasured: false } })).not.toHaveProperty('bytesPerIteration')
   })
 
+  it('takes few bytes of a long iteration for its own, and takes off what looking at the heap takes', async () => {
+    const long = (bytes: number) => benchOf({
+      run: (_, iterations) => { machine.spend(5e6 * iterations); machine.allocate(bytes * iterations); return iterations }
+    })
+    expect((await figures(long(500))).bytesPerIteration).toBe(0)
+    expect((await figures(long(5000))).bytesPerIteration).toBeCloseTo(5000, 3)
+    const read = machine.heapUsed.bind(machine)
+    machine.heapUsed = () => {
+      const used = read()
+      machine.allocate(50_000)
+      return used
+    }
+    expect((await figures(long(5000))).bytesPerIteration).toBeCloseTo(5000, 3)
+    expect((await figures(long(0))).bytesPerIteration).toBe(0)
+  })
+
   it('tells the bytes that each thing of the state keeps', async () => {
     const setup = () => { machine.allocate(6000, true); machine.allocate(500); return 'state' }
     const { bytesRetained } = await figures(benchOf({ setup, retained: () => 100 }))

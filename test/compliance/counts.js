@@ -11,7 +11,9 @@ const expected = new Map([
   ['transport: stock tcp', TRANSPORT_TESTS],
   ['transport: stock memory', TRANSPORT_TESTS],
   ['transport: wrapped tcp', TRANSPORT_TESTS],
-  ['transport: wrapped memory', TRANSPORT_TESTS]
+  ['transport: wrapped memory', TRANSPORT_TESTS],
+  ['transport: lazy tcp', TRANSPORT_TESTS],
+  ['transport: lazy memory', TRANSPORT_TESTS]
 ])
 
 /** Fails the run when a suite did not pass exactly the tests it has: one that shrinks silently proves nothing. */

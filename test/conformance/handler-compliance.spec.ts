@@ -3,6 +3,7 @@ import { PingHandler } from '../../src/behaviours/ping-handler.ts'
 import { protocolHandler } from '../../src/behaviours/protocol-handler.ts'
 import { RequestHandler } from '../../src/behaviours/request-handler.ts'
 import { Calls } from '../../src/behaviours/calls.ts'
+import { BYTES } from '../../src/behaviours/codec.ts'
 import { PENDING } from '../../src/core/poll.ts'
 import { composeHandlers } from '../../src/handler/compose.ts'
 import { ProtocolList } from '../../src/protocols/index.ts'
@@ -14,13 +15,13 @@ import type { ConnectionEvent } from '../../src/handler/connection-handler.ts'
 
 const runner = { describe, it }
 
-const ping = () => new PingHandler({ intervalMs: 1000, timeoutMs: 500 })
+const ping = () => new PingHandler({ intervalMs: 1000, jitterMs: 100, timeoutMs: 500, maxFailures: 3 }, () => 0.5)
 const openStream = { type: 'open-stream' } as const
 
-function requestHandler (): RequestHandler {
-  const limits = { maxRequestBytes: 100, maxResponseBytes: 100, maxInboundRequests: 2, maxOutboundRequests: 2, timeoutMs: 1000 }
+function requestHandler (): RequestHandler<Uint8Array, Uint8Array> {
+  const limits = { maxRequestBytes: 100, maxResponseBytes: 100, maxInboundRequests: 2, maxQueuedInboundRequests: 1, maxOutboundRequests: 2, timeoutMs: 1000 }
   const connection = { id: 'c1', peer: ALICE, direction: 'outbound', address: SOMEWHERE, limits: undefined, signal: new AbortController().signal } as const
-  return new RequestHandler({ protocols: ['/compliance/request/1.0.0'], serve: () => new Uint8Array(1), limits }, connection)
+  return new RequestHandler({ protocols: ['/compliance/request/1.0.0'], serve: () => new Uint8Array(1), codec: BYTES, limits }, connection)
 }
 
 function send (): unknown {

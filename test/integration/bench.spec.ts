@@ -187,7 +187,7 @@ describe('npm run bench', { timeout: 240_000 }, () => {
     const counts = {
       'connection-poll': 14 * 6 - 3, 'executor-schedule': 2,
       'negotiation-pair': 5 * 2, 'negotiation-refusals': 4 * 2, 'negotiation-sans-io': 3 * 2, 'negotiation-streams': 2 * 3,
-      'subscriptions-add-remove': 5 * 4, 'subscriptions-dispatch': 4 * 2, 'subscriptions-size': 9 * 3, 'when-all': 4 * 2
+      'subscriptions-add-remove': 5 * 4, 'subscriptions-dispatch': 4 * 2, 'subscriptions-size': 9 * 3, 'subscriptions-filtered': 3 * 2, 'when-all': 4 * 2
     }
     for (const [name, count] of Object.entries(counts)) {
       expect(ids.filter(id => id.startsWith(`${name}/`))).toHaveLength(count)

@@ -119,6 +119,29 @@ describe('swarm.protocols', () => {
     ])
   })
 
+  it('tells of a peer as a whole, and of the present state, to those who want that (S8.5, S8.7)', async () => {
+    const alice = await swarmNode(ANY_STACK, { behaviours: { chat: chat() } })
+    const bob = await swarmNode(ANY_STACK, { behaviours: { chat: chat() } })
+    const { protocols } = alice.services.swarm
+    const heard: string[] = []
+    const record = (name: string, filter: object) => protocols.subscribe({ side: 'remote', protocol: CHAT, ...filter }, ({ added, removed }) => {
+      heard.push(`${name} ${added.length > 0 ? 'added' : ''}${removed.length > 0 ? 'removed' : ''}`)
+    })
+    record('peer', { scope: 'peer' })
+    const connections = [await connect(alice, bob), await bob.dial(alice.getMultiaddrs(), { force: true })]
+    await until('both connections know it', () => alice.services.swarm.connections.filter(({ remote }) => remote.has(CHAT)).length === 2)
+    expect(heard).toEqual(['peer added'])
+    record('replay', { replay: true })
+    record('both', { scope: 'peer', replay: true, peer: bob.peerId })
+    expect(heard.slice(1)).toEqual(['replay added', 'replay added', 'both added'])
+    await connections[0]?.close()
+    await until('one is left', () => alice.services.swarm.connections.length === 1)
+    expect(heard.slice(4)).toEqual([])
+    await connections[1]?.close()
+    await until('the peer is gone', () => heard.length === 6)
+    expect(heard.slice(4)).toEqual(['peer removed', 'both removed'])
+  })
+
   it('dispatches each change after the subscribers heard of it, and stops when asked', async () => {
     const alice = await swarmNode(ANY_STACK, { behaviours: {} })
     const bob = await stockNode(ANY_STACK)

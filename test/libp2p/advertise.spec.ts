@@ -87,7 +87,7 @@ describe('Advertiser (S3.22)', () => {
     feed.refresh()
     await advertiser.start()
     advertiser.offersChanged(['/ping'], [])
-    host.handlers.delete('/ping')
+    host.unregister('/ping')
     await settle()
     expect(host.takeCalls()).toEqual([])
     feed.refresh()

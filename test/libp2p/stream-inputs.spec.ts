@@ -39,7 +39,7 @@ function inputs () {
   }
   const scheduler = new ManualScheduler()
   const connection = { status: { phase: 'open' } } as DrainedConnection
-  const streams = new StreamInputs(machine as unknown as Connection<NegotiatedStream>, new ConnectionTurns(turns, connection), scheduler)
+  const streams = new StreamInputs(machine as unknown as Connection<NegotiatedStream>, new ConnectionTurns(turns, connection), scheduler, LIMITS)
   const rest = () => {
     state.isBusy = false
     for (const task of waiting.splice(0)) {
@@ -50,6 +50,8 @@ function inputs () {
 }
 
 const stream = () => fakeStreams((deliver) => { deliver() })[0]
+
+const LIMITS = { maxUnflushedBytesPerStream: 65_536, maxUnflushedBytes: 1_048_576 }
 
 describe('StreamInputs', () => {
   it('gives each input with a drain of its own', async () => {

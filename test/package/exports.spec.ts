@@ -37,7 +37,7 @@ const published: Record<string, Names> = {
       'ProtocolListing', 'ProtocolSupport', 'ProtocolsChange', 'ProtocolsChanged', 'ProtocolsView', 'ShortBehaviour',
       'SignalOptions', 'StreamCallback', 'StreamContext', 'StreamFailure', 'StreamPhase', 'StreamUpgrade',
       'StreamUpgradeErrorKind', 'Subscription', 'Swarm', 'SwarmComponents', 'SwarmConnection', 'SwarmEvents',
-      'SwarmInit', 'SwarmLimits', 'SwarmProtocols', 'ToSwarm', 'Toggle', 'ToggleOptions', 'UndeliveredReason',
+      'SwarmInit', 'SwarmLimits', 'SwarmProtocols', 'SwarmStopped', 'ToSwarm', 'Toggle', 'ToggleOptions', 'UndeliveredReason',
       'WithSwarmOptions', 'WrappedBehaviour'
     ]
   },
@@ -91,9 +91,28 @@ const published: Record<string, Names> = {
   './request-response': {
     values: ['requestResponse'],
     types: [
-      'CallOptions', 'HandlerContext', 'InboundFailure', 'LazyOptions', 'ReceivedRequest', 'RequestEvent', 'RequestOptions', 'RequestResponse',
+      'CallOptions', 'Codec', 'HandlerContext', 'InboundFailure', 'LazyOptions', 'ReceivedRequest', 'RequestEvent', 'RequestOptions', 'RequestResponse',
       'RequestResponseInit', 'Serve', 'SignalOptions', 'StreamContext'
     ]
+  },
+  './streams': {
+    values: ['streams'],
+    types: [
+      'AcceptOptions', 'AcceptedStream', 'AcceptedStreams', 'CallOptions', 'HandlerContext', 'LazyOptions', 'OpenStreamOptions', 'Serving',
+      'SignalOptions', 'StreamCallback', 'StreamContext', 'StreamRejected', 'Streams', 'StreamsInit'
+    ]
+  },
+  './connection-limits': {
+    values: ['LimitExceededError', 'connectionLimits'],
+    types: ['ConnectionCounts', 'ConnectionLimitChanges', 'ConnectionLimitKind', 'ConnectionLimitValues', 'ConnectionLimitsBehaviour', 'ConnectionLimitsInit']
+  },
+  './allow-block-list': {
+    values: ['PeerBlockedError', 'PeerNotAllowedError', 'allowList', 'blockList'],
+    types: ['AllowList', 'BlockList', 'PeerListInit']
+  },
+  './memory-limits': {
+    values: ['MemoryLimitError', 'memoryLimits'],
+    types: ['MemoryLimits', 'MemoryLimitsInit', 'MemoryUsage']
   },
   './testing': {
     values: [

@@ -21,11 +21,11 @@ export class RecordingHost {
       }
       return { handler, options: {} }
     },
-    handle: async (protocol: string, handler: StreamHandler) => {
+    handle: async (protocol: string, handler: StreamHandler): Promise<void> => {
       this.calls.push(`handle ${protocol}`)
       this.handlers.set(protocol, handler)
     },
-    unhandle: async (protocols: string | string[]) => {
+    unhandle: async (protocols: string | string[]): Promise<void> => {
       this.calls.push(`unhandle ${String(protocols)}`)
       for (const protocol of [protocols].flat()) {
         this.handlers.delete(protocol)
@@ -43,9 +43,20 @@ export class RecordingHost {
     }
   }
 
-  /** Another service registers. */
+  /** Another service registers, which is none of the calls. */
   register (protocol: string, handler: StreamHandler = () => {}): void {
-    this.handlers.set(protocol, handler)
+    this.#quietly(() => this.registrar.handle(protocol, handler))
+  }
+
+  /** Another service leaves. */
+  unregister (protocol: string): void {
+    this.#quietly(() => this.registrar.unhandle(protocol))
+  }
+
+  #quietly (work: () => Promise<void>): void {
+    const { length } = this.calls
+    void work()
+    this.calls.length = length
   }
 
   /** What was called since the last look. */

@@ -11,6 +11,7 @@ import { commandsOf } from '../../src/behaviour/commands.ts'
 import { composeBehaviours } from '../../src/behaviour/compose.ts'
 import { Connection } from '../../src/connection/connection.ts'
 import { PENDING } from '../../src/core/poll.ts'
+import { Backlog } from '../../src/libp2p/backlog.ts'
 import { StreamAdapter } from '../../src/libp2p/stream-adapter.ts'
 import { Swarm } from '../../src/swarm/swarm.ts'
 import { VirtualClock } from '../../src/testing/virtual-clock.ts'
@@ -292,6 +293,7 @@ export class VirtualConnection implements PooledConnection, StreamSink {
   readonly streams: NegotiatedStream[] = []
   /** The other end. */
   far: VirtualConnection | undefined
+  readonly backlog = new Backlog(BACKLOG_LIMITS)
   readonly #node: AnyNode
   readonly #ports: FakeStream[] = []
   #isGone = false
@@ -328,6 +330,14 @@ export class VirtualConnection implements PooledConnection, StreamSink {
 
   taskFailed (task: Extract<ConnectionOutput<NegotiatedStream, unknown>, { type: 'handler-task' }>, error: unknown): void {
     this.#input(() => { this.machine.handleTaskFailure(task, error) })
+  }
+
+  stall (): void {
+    this.machine.stall()
+  }
+
+  resume (): void {
+    this.machine.resume()
   }
 
   close (): void {
@@ -467,9 +477,13 @@ export class VirtualConnection implements PooledConnection, StreamSink {
   }
 }
 
+/** The defaults of a node. */
+const BACKLOG_LIMITS = { maxUnflushedBytesPerStream: 65_536, maxUnflushedBytes: 1_048_576 }
+
 /** For streams that no connection of ours knows. */
 const NOBODY: StreamSink = {
   isBusy: false,
+  backlog: new Backlog(BACKLOG_LIMITS),
   whenIdle: task => { task() },
   nextTurn: task => { task() },
   streamData: () => {},
