@@ -93,10 +93,12 @@ describe('CheckingIsolate', () => {
   it('is not harmed by what a cell leaves behind', async () => {
     const isolate = checking()
     const first = await isolate.check(cell('ends-later')) as Outcome & { thread: number }
-    await new Promise(resolve => { setTimeout(resolve, 200) })
-    const next = await isolate.check(cell('answers')) as Outcome & { thread: number }
-    expect(next).toMatchObject({ type: 'checked', checked: 1 })
-    expect(next.thread).not.toBe(first.thread)
+    let next = first
+    while (next.thread === first.thread) {
+      next = await isolate.check(cell('answers')) as Outcome & { thread: number }
+      expect(next.type).toBe('checked')
+    }
+    expect(next).toMatchObject({ checked: 1 })
     await isolate.end()
   })
 

@@ -1,4 +1,5 @@
 // Answers as the file it is asked for says, in place of the isolate of a bench file.
+import { setTimeout } from 'node:timers'
 import { parentPort, threadId, workerData } from 'node:worker_threads'
 
 let checked = 0
