@@ -60,7 +60,7 @@ describe('StreamInputs', () => {
     const { log, streams, ports, scheduler } = inputs()
     const [inbound, outbound] = [stream(), stream()]
     streams.arrived(inbound)
-    streams.opened({ options: undefined }, outbound)
+    streams.opened({ options: undefined, protocols: [] }, outbound, undefined)
     ports[0]?.start()
     inbound.remote.send(new Uint8Array([1]))
     await inbound.remote.close()
@@ -92,7 +92,7 @@ describe('StreamInputs', () => {
     const [inbound, outbound] = [stream(), stream()]
     state.isBusy = true
     streams.arrived(inbound)
-    streams.opened({ options: undefined }, outbound)
+    streams.opened({ options: undefined, protocols: [] }, outbound, undefined)
     inbound.remote.abort(new Error('gone'))
     expect(log).toEqual([])
     rest()

@@ -39,6 +39,8 @@ class Bare implements PooledConnection {
   onBehaviourEvent (): boolean { return true }
   pollReport (): typeof PENDING { return PENDING }
   abort (): void { this.close() }
+  stall (): void {}
+  resume (): void {}
 
   close (): void {
     this.#isOver = true
