@@ -4,6 +4,7 @@ import type { ConnectionEvent, ConnectionHandler, Poll, PollContext } from 'libp
 /** Lists some protocols, and when told to spin wakes itself again and again, each time with the next of its listings. */
 export class SpinningHandler implements ConnectionHandler {
   readonly #listings: ReadonlyArray<readonly string[]>
+  #listing: readonly string[]
   #cx: PollContext | undefined
   #left = 0
   #spins = 0
@@ -15,6 +16,7 @@ export class SpinningHandler implements ConnectionHandler {
    */
   constructor (...listings: ReadonlyArray<readonly string[]>) {
     this.#listings = listings
+    this.#listing = listings[0] ?? []
   }
 
   /** How often it spun: polls that it had asked for. */
@@ -39,7 +41,7 @@ export class SpinningHandler implements ConnectionHandler {
   }
 
   listenProtocols (): readonly string[] {
-    return this.#listings[this.#spins % this.#listings.length] ?? []
+    return this.#listing
   }
 
   keepAlive (): boolean {
@@ -51,6 +53,9 @@ export class SpinningHandler implements ConnectionHandler {
     this.#polls++
     if (this.#left > 0) {
       this.#spins++
+      if (this.#listings.length > 1) {
+        this.#listing = this.#listings[this.#spins % this.#listings.length] ?? []
+      }
       if (--this.#left > 0) {
         cx.wake()
       }
