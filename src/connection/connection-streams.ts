@@ -12,6 +12,7 @@ import type { LocalProtocols } from '../protocols/local-protocols.ts'
 import type { RemoteProtocols } from '../protocols/remote-protocols.ts'
 import type { HostProtocols } from './connection-components.ts'
 import type { ConnectionConfig } from './connection-config.ts'
+import type { ConnectionLoad } from './connection-meter.ts'
 import type { HandlerTask } from './connection-output.ts'
 import type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
 import type { Outlet } from './outlet.ts'
@@ -58,6 +59,17 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> {
   /** Whether any stream or request holds the connection open (S6.2). */
   get isBusy (): boolean {
     return this.counted.size > 0 || this.inbound.isBusy || this.outbound.isBusy
+  }
+
+  /** What waits and what is being negotiated. */
+  get load (): ConnectionLoad {
+    const { inbound, outbound } = this
+    return {
+      negotiatingInbound: inbound.negotiating,
+      negotiatingOutbound: outbound.negotiating,
+      queuedInbound: inbound.queued,
+      queuedOutbound: outbound.queued
+    }
   }
 
   /** The peer opened a stream; a muxer that tells twice is heard once (S5.11). */

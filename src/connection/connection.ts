@@ -29,6 +29,7 @@ import type { Poll } from '../core/poll.ts'
 import type { RemoteReportChange } from '../protocols/remote-protocols.ts'
 import type { ConnectionComponents, ReadonlyProtocols } from './connection-components.ts'
 import type { ConnectionInit } from './connection-config.ts'
+import type { ConnectionLoad } from './connection-meter.ts'
 import type { ConnectionOutput, ConnectionReport, HandlerTask } from './connection-output.ts'
 import type { StreamOpening, StreamPort } from './muxer-port.ts'
 import type { HostStreamRequest } from './outbound-wish.ts'
@@ -62,10 +63,10 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
    * @throws TypeError or RangeError for an option out of its range
    */
   constructor (components: ConnectionComponents<FromBehaviour, ToBehaviour, Stream>, init: ConnectionInit, now: Instant) {
-    const { id, peer, direction, handler, muxer, hostProtocols, interest } = components
+    const { id, peer, direction, handler, muxer, hostProtocols, interest, meter } = components
     const config = parseConnectionConfig(init)
     const turn = new Turn(components)
-    const outlet = new Outlet<Stream, ToBehaviour>(id, peer, now)
+    const outlet = new Outlet<Stream, ToBehaviour>(id, peer, now, meter)
     const root = new RootHandler<FromBehaviour, ToBehaviour>(handler, outlet, turn)
     const sets = new ProtocolSets({ outlet, root, config, host: hostProtocols?.list, interest, waker: turn })
     const streams = new ConnectionStreams({ outlet, root, config, muxer, local: sets.local, remote: sets.remote, hostProtocols, waker: turn })
@@ -111,6 +112,16 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   /** Busy, idle until an instant, closing or closed. */
   get status (): ConnectionStatus {
     return this.#lifecycle.status
+  }
+
+  /** What waits and what is being negotiated. */
+  get load (): ConnectionLoad {
+    return this.#streams.load
+  }
+
+  /** All negotiated streams until their end, whether they hold the connection open or not, and who opened them. */
+  get openStreams (): Iterable<{ readonly port: StreamPort<Stream>, readonly isInbound: boolean }> {
+    return this.#streams.counted.all()
   }
 
   /** The negotiated streams that hold the connection open, oldest first. */
@@ -416,7 +427,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
 
   /** Those of them that may have something to do when nothing but the handler woke, which is what most turns are about. */
   #quietPass (): boolean {
-    if (this.#isDue) {
+    if (this.#isDue || this.#news.deadline <= this.#outlet.now) {
       this.#turn.isStirred = true
       return true
     }

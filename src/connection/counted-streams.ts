@@ -153,6 +153,13 @@ export class CountedStreams<Stream> {
     }
   }
 
+  /** All of them, counted or not, oldest first. */
+  * all (): Iterable<{ readonly port: StreamPort<Stream>, readonly isInbound: boolean }> {
+    for (const [port, { isInbound }] of this.#entries) {
+      yield { port, isInbound }
+    }
+  }
+
   /** Forgets all of them: the connection has ended. */
   clear (): void {
     this.#entries.clear()

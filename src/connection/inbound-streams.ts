@@ -81,6 +81,16 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     return this.#negotiating.size > 0 || this.#arrived.size > 0
   }
 
+  /** Streams in negotiation. */
+  get negotiating (): number {
+    return this.#negotiating.slots
+  }
+
+  /** Streams that wait for a slot. */
+  get queued (): number {
+    return this.#arrived.size
+  }
+
   /** The stream of `port`, if it is in negotiation or upgrade. */
   get (port: StreamPort<Stream>): Inbound<Stream> | undefined {
     return this.#negotiating.get(port)
@@ -227,7 +237,10 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     if (outcome.type !== 'ok') {
       this.#negotiating.remove(stream)
       this.#report(stream, outcome.type)
-      this.#desk.reset(stream, errorOf(outcome, this.#failureOf(stream), stream.cause))
+      // An error costs more than all the rest, and floods of streams that reset themselves are cheap to make.
+      if (!stream.hasEnded) {
+        this.#desk.reset(stream, errorOf(outcome, this.#failureOf(stream), stream.cause))
+      }
       return
     }
     const { protocol, match, rest } = outcome
@@ -235,6 +248,8 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
       return
     }
     this.#desk.accept(stream, protocol)
+    this.#desk.measure('listener', stream)
+    this.#desk.outlet.meter?.opened('inbound', protocol, stream.port, match.isHost)
     if (match.isHost) {
       this.#negotiating.remove(stream)
       this.#desk.giveToHost(stream, protocol, true, rest)
@@ -258,6 +273,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     const reason = `There may be ${limit} inbound streams of ${protocol} (maxInboundStreamsPerProtocol)`
     this.#desk.reset(stream, abortOf(reason, this.#failureOf(stream)))
     this.#desk.outlet.limitReached('maxInboundStreamsPerProtocol', limit)
+    this.#desk.outlet.meter?.rejected('protocol-limit')
     return false
   }
 

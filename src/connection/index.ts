@@ -7,6 +7,7 @@
 export { Connection } from './connection.ts'
 export type { ConnectionComponents, HostProtocols, ReadonlyProtocols } from './connection-components.ts'
 export type { ConnectionConfig, ConnectionInit } from './connection-config.ts'
+export type { ConnectionLoad, ConnectionMeter, NegotiationRole, RejectReason } from './connection-meter.ts'
 export type {
   ClosedOutput, ConnectionOutput, ConnectionReport, HandlerErrorReport, HandlerEventOutput, HandlerNotifiedOutput, HandlerTask,
   HostStreamFailed, HostStreamOpened, HostStreamOutput, InboundFailureReport, ProtocolsReport, ReportInterest

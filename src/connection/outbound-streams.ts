@@ -85,6 +85,16 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     return this.#negotiating.size > 0 || this.#failed.size > 0 || this.#requested.isBusy
   }
 
+  /** Streams in negotiation. */
+  get negotiating (): number {
+    return this.#negotiating.slots
+  }
+
+  /** Requests that wait to be opened, or for the muxer. */
+  get queued (): number {
+    return this.#requested.waiting + this.#requested.opening
+  }
+
   /** The stream of `port`, if it is in negotiation or upgrade. */
   get (port: StreamPort<Stream>): Outbound<Stream> | undefined {
     return this.#negotiating.get(port)
@@ -230,6 +240,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   #ask (requester: Requester<Stream>, wish: Wish): void {
     const { now } = this.#desk.outlet
     const failure = this.#outcomes.failureAt('queue', { startedAt: now })
+    this.#desk.outlet.meter?.requested()
     if (this.#isClosing) {
       this.#outcomes.failed(requester, 'connection-closed', failure, abortOf('The connection closes', failure))
       return
@@ -274,6 +285,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     }
     if (this.#hasSlot(stream, outcome.protocol)) {
       this.#desk.accept(stream, outcome.protocol)
+      this.#desk.measure('dialer', stream)
       this.#agreed(stream, outcome.protocol, outcome.rest)
     }
   }
@@ -295,6 +307,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   #agreed (stream: Outbound<Stream>, protocol: string, rest: Uint8Array | undefined): void {
     const { requester } = stream.ticket
+    this.#desk.outlet.meter?.opened('outbound', protocol, stream.port, requester.type === 'host')
     if (requester.type === 'host') {
       this.#negotiating.remove(stream)
       this.#desk.giveToHost(stream, protocol, false, rest)
@@ -353,6 +366,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
       this.#failStream(stream, kindOf(error), error)
       return
     }
+    this.#outcomes.judge(error)
     this.#desk.counted.remove(port)
     this.#desk.outlet.tellMuxer(() => { port.reset(error) })
   }

@@ -1,3 +1,4 @@
+import { RemoteProtocolError } from '../errors.ts'
 import { withRoute } from '../handler/route.ts'
 import { errorOf, kindOf, timeoutOf, upgradeError } from './stream-failure.ts'
 import type { StreamFailure, StreamPhase, StreamUpgradeErrorKind } from '../errors.ts'
@@ -33,12 +34,24 @@ export class RequestOutcomes<Stream, FromBehaviour, ToBehaviour> {
 
   /** All that the request held is free by now (S5.6). */
   failed (requester: Requester<Stream>, kind: StreamUpgradeErrorKind, failure: StreamFailure, cause: unknown): void {
+    this.#outlet.meter?.requestFailed(kind)
+    if (kind === 'io') {
+      this.judge(cause)
+    }
     const error = upgradeError(kind, failure, cause)
     if (requester.type === 'host') {
       this.#outlet.outputs.push({ type: 'host-stream-failed', token: requester.token, error })
     } else {
       const event = withRoute({ type: 'dial-upgrade-error', info: requester.info, error }, requester.hop)
       this.#outlet.task(this.#root.onConnectionEvent(event), undefined)
+    }
+  }
+
+  /** Counts a peer that broke the protocol. */
+  judge (cause: unknown): void {
+    const { meter } = this.#outlet
+    if (meter !== undefined && cause instanceof RemoteProtocolError) {
+      meter.violated(cause.outcome)
     }
   }
 

@@ -1,6 +1,7 @@
 import { MAX_PROTOCOL_BYTES, brokenProtocolRule } from '../protocols/stream-protocol.ts'
-import type { Logger, PeerId, PeerStore, StreamHandlerOptions } from '@libp2p/interface'
+import type { PeerId, PeerStore, StreamHandlerOptions } from '@libp2p/interface'
 import type { Registrar } from '@libp2p/interface-internal'
+import type { Log } from './contained-log.ts'
 import type { HostProtocolFeed } from './host-protocols.ts'
 import type { Scheduler } from './scheduler.ts'
 
@@ -19,7 +20,7 @@ export interface AdvertiserComponents {
   readonly registrar: Registrar
   readonly host: HostProtocolFeed
   readonly scheduler: Scheduler
-  readonly log: Logger
+  readonly log: Pick<Log, 'error'>
   /** The names that behaviours declare now: the same array until one of them changes. */
   declared (): readonly string[]
 }

@@ -11,6 +11,7 @@ import type { AbortOptions, Connection as HostConnection, CreateStreamOptions, P
 import type { AnyHandler } from '../behaviour/connection-handler.ts'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { ReadonlyProtocols } from '../connection/connection.ts'
+import type { ConnectionLoad, ConnectionMeter } from '../connection/connection-meter.ts'
 import type { ConnectionOutput, ConnectionReport, HandlerTask, ReportInterest } from '../connection/connection-output.ts'
 import type { StreamOpening, StreamPort } from '../connection/muxer-port.ts'
 import type { ConnectionStatus } from '../connection/shutdown.ts'
@@ -27,14 +28,18 @@ import type { StreamSource } from './stream-source.ts'
 import type { ConnectionMode } from './swarm-api.ts'
 import type { SwarmConfig } from './swarm-options.ts'
 import type { DrainedConnection, Turns } from './swarm-driver.ts'
+import type { TurnBudget } from './turn-budget.ts'
 
 /** What all connections of a node share. */
 export interface ConnectionDriverComponents {
   readonly driver: Turns
   readonly scheduler: Scheduler
+  readonly budget: TurnBudget
   readonly config: SwarmConfig
   readonly hostProtocols: HostProtocolFeed
   readonly interest: ReportInterest
+  /** Counts what happens on the connections. */
+  readonly meter: ConnectionMeter<NegotiatedStream> | undefined
 }
 
 /** One connection, before it is driven. */
@@ -70,7 +75,7 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
    * @param wake - asks the swarm to poll it
    */
   constructor (components: ConnectionDriverComponents, { id, host, muxer }: DrivenConnection, handler: AnyHandler, wake: () => void) {
-    const { driver, scheduler, config, hostProtocols, interest } = components
+    const { driver, scheduler, budget, config, hostProtocols, interest, meter } = components
     this.id = id
     this.peer = host.remotePeer
     this.host = host
@@ -81,16 +86,17 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
     this.#closed = new Wait({ scheduler, action: 'Cannot close a connection' })
     this.#port = new MuxerAdapter(host, source, scheduler, this)
     this.#machine = new Connection(
-      { id, peer: host.remotePeer, direction: host.direction, handler, muxer: this.#port, wake, hostProtocols, interest },
+      { id, peer: host.remotePeer, direction: host.direction, handler, muxer: this.#port, wake, hostProtocols, interest, meter },
       config.connection,
       scheduler.now()
     )
-    this.#streams = new StreamInputs(this.#machine, this.#turns, scheduler, config)
+    this.#streams = new StreamInputs(this.#machine, this.#turns, scheduler, budget, config)
     this.#hostStreams = new HostStreams({
       machine: this.#machine, turns: this.#turns, streams: this.#streams, source, muxer, scheduler, config, hostProtocols
     })
     if (muxer !== undefined) {
       muxer.owner = this
+      muxer.readUnder(budget)
     }
     host.addEventListener('close', this)
   }
@@ -130,6 +136,16 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
   /** The negotiated streams that hold the connection open. */
   get streams (): Iterable<StreamPort<NegotiatedStream>> {
     return this.#machine.streams
+  }
+
+  /** What waits and what is being negotiated. */
+  get load (): ConnectionLoad {
+    return this.#machine.load
+  }
+
+  /** All negotiated streams, and who opened them. */
+  get openStreams (): Iterable<{ readonly port: StreamPort<NegotiatedStream>, readonly isInbound: boolean }> {
+    return this.#machine.openStreams
   }
 
   // ------------------------------------------------------------------------------ for the swarm: DrainedConnection

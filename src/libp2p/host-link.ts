@@ -14,7 +14,8 @@ import { muxerOf } from './negotiated-muxer.ts'
 import { followPeerTags, readPeerTags } from './peer-tags.ts'
 import { isAdopted } from './stream-adapter.ts'
 import { SwarmDriver } from './swarm-driver.ts'
-import type { Connection as HostConnection, IdentifyResult, Logger, PeerId, Stream } from '@libp2p/interface'
+import { TurnBudget } from './turn-budget.ts'
+import type { Connection as HostConnection, IdentifyResult, PeerId, Stream } from '@libp2p/interface'
 import type { GateStage } from '../behaviour/connection-denied.ts'
 import type { AnyHandler } from '../behaviour/connection-handler.ts'
 import type { ConnectionClosed, FromSwarm } from '../behaviour/from-swarm.ts'
@@ -26,9 +27,11 @@ import type { ReportInterest } from '../connection/connection-output.ts'
 import type { ConnectionId } from '../core/ids.ts'
 import type { Admission } from './admission.ts'
 import type { ConnectionDriverComponents } from './connection-driver.ts'
+import type { Log } from './contained-log.ts'
 import type { DialOptions } from './dialer.ts'
 import type { NegotiatedMuxer } from './negotiated-muxer.ts'
 import type { Scheduler } from './scheduler.ts'
+import type { SwarmMetrics } from './swarm-metrics.ts'
 import type { DrivenEvent } from './swarm-driver.ts'
 import type { SwarmConfig } from './swarm-options.ts'
 import type { VerdictTerms } from './verdict.ts'
@@ -42,9 +45,11 @@ export interface HostLinkComponents {
   readonly root: NetworkBehaviour<KeyedEvent<string, unknown>, unknown, unknown, Error>
   readonly config: SwarmConfig
   readonly scheduler: Scheduler
-  readonly log: Logger
+  readonly log: Log
   /** Which reports somebody wants. */
   readonly interest: ReportInterest
+  /** Counts what happens, if the node counts anything. */
+  readonly metrics: SwarmMetrics | undefined
   /** Takes each event of the swarm, after the host got what is its. Called inside a drain. */
   onEvent (event: DrivenEvent): void
   /** Told what should never have been thrown. Must not throw. */
@@ -75,7 +80,7 @@ export class HostLink {
   readonly #addresses = new ListenAddresses()
 
   constructor (components: HostLinkComponents) {
-    const { node, root, config, scheduler, log, interest } = components
+    const { node, root, config, scheduler, log, interest, metrics } = components
     this.#components = components
     this.#protocols = new HostProtocolFeed(node.registrar, (stream, host) => this.#serve(stream, host))
     this.#advertiser = new Advertiser({
@@ -87,15 +92,19 @@ export class HostLink {
       log,
       declared: () => declaredBy(root)
     })
+    const budget = new TurnBudget(scheduler, config.turnBudgetMs)
     this.#driver = new SwarmDriver({
       root,
       scheduler,
+      budget,
       turnBudgetMs: config.turnBudgetMs,
+      onYield: metrics === undefined ? undefined : () => { metrics.yielded('budget') },
+      onUndelivered: metrics === undefined ? undefined : (reason, count) => { metrics.undelivered(reason, count) },
       onEvent: (event) => { this.#onEvent(event) },
       onIdle: () => { this.#advertiser.schedule() },
       onError: (cause) => { components.onError(cause) }
     })
-    this.#shared = { driver: this.#driver, scheduler, config, hostProtocols: this.#protocols, interest }
+    this.#shared = { driver: this.#driver, scheduler, budget, config, hostProtocols: this.#protocols, interest, meter: metrics }
     const terms: VerdictTerms = {
       scheduler,
       gateTimeoutMs: config.gateTimeoutMs,
@@ -304,7 +313,6 @@ export class HostLink {
       case 'listen-failure':
       case 'handler-error':
       case 'connection-idle':
-      case 'protocols-truncated':
       case 'limit-reached':
       case 'inbound-failure':
       case 'protocols-truncated':

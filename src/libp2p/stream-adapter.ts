@@ -17,7 +17,7 @@ export interface StreamSink {
   readonly backlog: Backlog
   /** Runs `task` when the running drain has ended. */
   whenIdle (task: () => void): void
-  /** Runs `task` in the next turn of the event loop. */
+  /** Runs `task` in the next turn of the event loop, or in a later one if that has no time for it. */
   nextTurn (task: () => void): void
   /** Takes bytes of the negotiation, and drains inside the event that brought them. */
   streamData (port: StreamAdapter, bytes: Uint8Array): void
@@ -229,6 +229,22 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     }
     if (!isCorrected && this.#lazy === undefined) {
       Reflect.deleteProperty(this.stream, Symbol.asyncIterator)
+    }
+  }
+
+  /**
+   * Lets somebody count the bytes of the user of the stream, as the host does for its own streams. The answer of a peer that
+   * has yet to agree is none of them (S2.7).
+   *
+   * @param count - puts wrappers around the methods of the stream
+   */
+  track (count: (stream: NegotiatedStream) => void): void {
+    const { stream } = this
+    const dispatch = stream.dispatchEvent.bind(stream)
+    count(stream)
+    if (this.#phase === 'assumed') {
+      const counted = stream.dispatchEvent.bind(stream)
+      stream.dispatchEvent = (event) => this.#phase === 'assumed' ? dispatch(event) : counted(event)
     }
   }
 

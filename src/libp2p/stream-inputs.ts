@@ -9,12 +9,14 @@ import type { BacklogLimits } from './backlog.ts'
 import type { ConnectionTurns } from './connection-turns.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { StreamSink } from './stream-adapter.ts'
+import type { TurnBudget } from './turn-budget.ts'
 
 /** What happens to the streams of one connection, as inputs of its machine. The hot path: outside a drain no closure is made. */
 export class StreamInputs implements StreamSink {
   readonly #machine: Connection<NegotiatedStream>
   readonly #turns: ConnectionTurns
   readonly #scheduler: Scheduler
+  readonly #budget: TurnBudget
   readonly #closing: NextTurn<StreamAdapter>
   readonly #limits: BacklogLimits
   /** Made when a stream holds something: most connections do not. */
@@ -24,9 +26,11 @@ export class StreamInputs implements StreamSink {
    * @param machine - of the connection
    * @param turns - of the connection
    * @param scheduler - of the node
+   * @param budget - of the node
    * @param limits - of what the streams may hold
    */
-  constructor (machine: Connection<NegotiatedStream>, turns: ConnectionTurns, scheduler: Scheduler, limits: BacklogLimits) {
+  constructor (machine: Connection<NegotiatedStream>, turns: ConnectionTurns, scheduler: Scheduler, budget: TurnBudget, limits: BacklogLimits) {
+    this.#budget = budget
     this.#limits = limits
     this.#machine = machine
     this.#turns = turns
@@ -67,7 +71,7 @@ export class StreamInputs implements StreamSink {
 
   /** See {@link StreamSink}. */
   nextTurn (task: () => void): void {
-    this.#scheduler.later(task)
+    this.#budget.later(task)
   }
 
   /** See {@link StreamSink}. */

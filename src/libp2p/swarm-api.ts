@@ -114,14 +114,14 @@ export interface Swarm<Parts extends Behaviours = NoBehaviours> extends TypedEve
    * `kind` says why and whose `cause` may be a `ConnectionDenied`; when `options` end the wait the kind is `aborted`, and the
    * dial itself ends when nobody else waits for it. `timeoutMs` defaults to 10 s.
    *
-   * @throws TypeError when the target is none, or names several peers; RangeError when `timeoutMs` is NaN or negative
+   * @throws TypeError when the target, or the condition, is none, or the target names several peers; RangeError when `timeoutMs` is NaN or negative
    */
   dial (target: DialTarget, options?: DialOptions): Promise<SwarmConnection>
   /**
    * Closes all connections to `peer` gracefully; resolves when they have ended, and never rejects. When `options` end the
    * wait, what is left is cut.
    *
-   * @throws RangeError when `timeoutMs` is NaN or negative
+   * @throws TypeError for a peer, or options, that are none; RangeError when `timeoutMs` is NaN or negative
    */
   disconnect (peer: PeerId, options?: CallOptions): Promise<void>
 }

@@ -4,6 +4,7 @@ import { ScriptedMuxer, ScriptedStream } from './scripted-muxer.ts'
 import { VirtualClock } from './virtual-clock.ts'
 import type { ConnectionInit } from '../connection/connection-config.ts'
 import type { HostProtocols } from '../connection/connection.ts'
+import type { ConnectionMeter } from '../connection/connection-meter.ts'
 import type { ConnectionOutput, ConnectionReport, ReportInterest } from '../connection/connection-output.ts'
 import type { OpeningFailure } from '../connection/request-outcomes.ts'
 import type { AnyHandler } from '../handler/connection-handler.ts'
@@ -16,6 +17,8 @@ export interface ScriptedConnectionOptions {
   init?: ConnectionInit | undefined
   /** Default: none. */
   hostProtocols?: HostProtocols | undefined
+  /** Counts what happens. Default: nobody does. */
+  meter?: ConnectionMeter<ScriptedStream> | undefined
 }
 
 /** More values than this in one drain mean that something never comes to rest. */
@@ -45,7 +48,7 @@ export class ScriptedConnection {
     this.muxer = new ScriptedMuxer(options.negotiates)
     const interest: ReportInterest = { protocolChanges: true }
     const components = {
-      id: 'scripted', peer: 'peer', direction: 'inbound', handler, muxer: this.muxer, interest, hostProtocols: options.hostProtocols,
+      id: 'scripted', peer: 'peer', direction: 'inbound', handler, muxer: this.muxer, interest, hostProtocols: options.hostProtocols, meter: options.meter,
       wake: () => { this.wakes++ }
     } as const
     this.connection = new Connection(components, options.init ?? {}, this.clock.now)

@@ -229,7 +229,34 @@ describe('streams that nobody takes', () => {
     expect(await textOf((await take(accepted)).stream)).toBe('alive')
   })
 
-  it('are gone when their connection closes', async () => {
+  it('of a connection that was lost have what had come, and then fail (S2.31)', async () => {
+    const { world, open, mine, connection } = pair()
+    const accepted = mine.accept('/chat/1')
+    const stream = await open('/chat/1')
+    stream.send(bytesOf('last words'))
+    await world.advance(50)
+    connection.lose(undefined)
+    await world.advance(50)
+    const { stream: lost } = await take(accepted)
+    let text = ''
+    await expect((async () => {
+      for await (const chunk of lost) {
+        text += new TextDecoder().decode(chunk.subarray())
+      }
+    })()).rejects.toMatchObject({ name: 'StreamResetError' })
+    expect(text).toBe('last words')
+  })
+
+  it('are paused until they are taken', async () => {
+    const { open, mine, connection } = pair()
+    const accepted = mine.accept('/chat/1')
+    await open('/chat/1')
+    expect(connection.streams[0]?.readStatus).toBe('paused')
+    const { stream } = await take(accepted)
+    expect(stream.readStatus).toBe('readable')
+  })
+
+  it('are gone when their connection is cut', async () => {
     const { world, open, mine, connection } = pair()
     const accepted = mine.accept('/chat/1')
     await open('/chat/1')

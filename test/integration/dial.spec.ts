@@ -199,6 +199,36 @@ describe('swarm.disconnect()', () => {
   })
 })
 
+describe('what makes no sense is refused at once, and nothing is dialed or closed', () => {
+  it.each<[unknown, object, string]>([
+    [undefined, {}, 'the target must be a peer id, an address, or a list of addresses'],
+    ['/memory/x', {}, 'the target must be a peer id, an address, or a list of addresses'],
+    [[STRANGER], {}, 'the target must be a peer id, an address, or a list of addresses'],
+    [STRANGER, { condition: 'sometimes' }, 'condition must be one of disconnected, not-dialing, disconnected-and-not-dialing, always, received "sometimes"'],
+    [STRANGER, { condition: 1 }, 'received number'],
+    [STRANGER, { conditon: 'always' }, 'there is no option "conditon", did you mean condition?'],
+    [STRANGER, { signal: {} }, 'signal must be an AbortSignal, received object'],
+    [STRANGER, { timeoutMs: '1' }, 'timeoutMs must be a number, received string'],
+    [STRANGER, { timeoutMs: NaN }, 'timeoutMs must be milliseconds of at least 0, received NaN'],
+    [STRANGER, AbortSignal.abort(), 'options must be { signal, timeoutMs }, received an AbortSignal']
+  ])('dial(%o, %o)', async (target, options, message) => {
+    const { swarm, caller } = await callerNode()
+    await expect(swarm.dial(target as never, options)).rejects.toThrow(message)
+    expect(caller.failures()).toEqual([])
+  })
+
+  it.each<[unknown, object, string]>([
+    [undefined, {}, 'the peer must be a PeerId, received undefined'],
+    [STRANGER.toString(), {}, 'the peer must be a PeerId, received string'],
+    [STRANGER, { timeout: 1 }, 'there is no option "timeout", did you mean timeoutMs?'],
+    [STRANGER, { signal: 1 }, 'signal must be an AbortSignal, received number'],
+    [STRANGER, { timeoutMs: -1 }, 'timeoutMs must be milliseconds of at least 0, received -1']
+  ])('disconnect(%o, %o)', async (peer, options, message) => {
+    const { swarm } = await callerNode()
+    await expect(swarm.disconnect(peer as never, options)).rejects.toThrow(message)
+  })
+})
+
 describe('a behaviour', () => {
   it('dials, and hears of the one outcome as all others do', async () => {
     const { caller, swarm } = await callerNode()

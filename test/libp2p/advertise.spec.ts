@@ -19,7 +19,7 @@ function advertising () {
     registrar: host.registrar as never,
     host: feed,
     scheduler,
-    log: { error: (...args: unknown[]) => { errors.push(args.at(-1)) } } as never,
+    log: { error: (...args: unknown[]) => { errors.push(args.at(-1)) } },
     declared: () => node.declared
   })
   return {

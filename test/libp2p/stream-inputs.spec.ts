@@ -1,6 +1,7 @@
 import '../support/polyfill.ts'
 import { describe, expect, it } from 'vitest'
 import { ConnectionTurns } from '../../src/libp2p/connection-turns.ts'
+import { TurnBudget } from '../../src/libp2p/turn-budget.ts'
 import { StreamInputs } from '../../src/libp2p/stream-inputs.ts'
 import { fakeStreams } from '../support/fake-stream.ts'
 import { ManualScheduler } from '../support/manual-scheduler.ts'
@@ -39,7 +40,7 @@ function inputs () {
   }
   const scheduler = new ManualScheduler()
   const connection = { status: { phase: 'open' } } as DrainedConnection
-  const streams = new StreamInputs(machine as unknown as Connection<NegotiatedStream>, new ConnectionTurns(turns, connection), scheduler, LIMITS)
+  const streams = new StreamInputs(machine as unknown as Connection<NegotiatedStream>, new ConnectionTurns(turns, connection), scheduler, new TurnBudget(scheduler, 5), LIMITS)
   const rest = () => {
     state.isBusy = false
     for (const task of waiting.splice(0)) {

@@ -57,7 +57,7 @@ export type StockNode = Libp2p<StockServices>
 export type SwarmNode<Parts extends Behaviours> = Libp2p<StockServices & { swarm: Swarm<Parts> }>
 
 /** What a test may set of a node. */
-export type NodeOptions = Pick<Libp2pOptions, 'connectionGater' | 'connectionManager' | 'connectionMonitor' | 'datastore' | 'privateKey' | 'streamMuxers'>
+export type NodeOptions = Pick<Libp2pOptions, 'connectionGater' | 'connectionManager' | 'connectionMonitor' | 'datastore' | 'logger' | 'metrics' | 'privateKey' | 'streamMuxers'>
 
 /** Loaded in its own mode only: not every platform has it. */
 const quicTransports = MODE === 'quic' ? [(await import('@chainsafe/libp2p-quic')).quic()] : []

@@ -481,7 +481,7 @@ export class VirtualConnection implements PooledConnection, StreamSink {
 const BACKLOG_LIMITS = { maxUnflushedBytesPerStream: 65_536, maxUnflushedBytes: 1_048_576 }
 
 /** For streams that no connection of ours knows. */
-const NOBODY: StreamSink = {
+export const NOBODY: StreamSink = {
   isBusy: false,
   backlog: new Backlog(BACKLOG_LIMITS),
   whenIdle: task => { task() },
