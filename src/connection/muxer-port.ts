@@ -1,5 +1,18 @@
 import type { Poll } from '../core/poll.ts'
 
+/** Where the collections of a connection find their entry for a stream. */
+export class StreamPlaces {
+  negotiating: unknown
+  unconfirmed: unknown
+  counted: unknown
+}
+
+/** The places of a stream, which begin to exist when they are needed. */
+export function placesOf (port: StreamPort<unknown>): StreamPlaces {
+  port.places ??= new StreamPlaces()
+  return port.places
+}
+
 /**
  * One stream of the muxer, as the connection sees it while it is negotiated and as long as it is counted. Made by the
  * driver, one object per stream; the connection tells streams apart by the identity of this object.
@@ -9,6 +22,8 @@ export interface StreamPort<Stream> {
   readonly stream: Stream
   /** Whether somebody reads the stream now: then it is not given up although this side has closed it. Absent: nobody does. */
   readonly isRead?: boolean
+  /** Kept by the connection, for whom every stream would cost several look-ups otherwise. Absent to begin with. */
+  places?: StreamPlaces | undefined
   /** From now on bytes are asked for: `handleStreamData` and `handleStreamEnd` follow. Called once, when a slot is free. */
   start (): void
   /**

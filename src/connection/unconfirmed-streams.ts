@@ -31,7 +31,7 @@ export class UnconfirmedStreams<Stream> {
    */
   constructor (owner: NegotiatingStreamsOwner, desk: Desk<Stream>, onRefused: (port: StreamPort<Stream>, error: StreamError) => void) {
     this.#desk = desk
-    this.#streams = new NegotiatingStreams(owner)
+    this.#streams = new NegotiatingStreams(owner, 'unconfirmed')
     this.#onRefused = onRefused
   }
 

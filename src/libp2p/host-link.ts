@@ -8,6 +8,7 @@ import { Dialer } from './dialer.ts'
 import { HostOrders } from './host-orders.ts'
 import { HostProtocolFeed } from './host-protocols.ts'
 import { feedIdentify } from './identify-feed.ts'
+import { refuseSecondIdentify } from './identify-provider.ts'
 import { listenToHost } from './host-listener.ts'
 import { ListenAddresses } from './listen-addresses.ts'
 import { muxerOf } from './negotiated-muxer.ts'
@@ -150,8 +151,12 @@ export class HostLink {
     this.#driver.swarm.resume()
   }
 
-  /** Announces what the behaviours serve. To be called when all services have registered theirs. */
+  /**
+   * Announces what the behaviours serve. To be called when all services have registered theirs. Rejects when identify is
+   * among both.
+   */
   async announce (): Promise<void> {
+    refuseSecondIdentify(this.#components.root, (protocol) => this.#protocols.isForeign(protocol))
     this.#refreshProtocols()
     await this.#advertiser.start()
   }

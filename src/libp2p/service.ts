@@ -8,6 +8,7 @@ import { andAllComplete } from '../concurrency/when-all.ts'
 import { ContainedEmitter } from './contained-emitter.ts'
 import { containedLog } from './contained-log.ts'
 import { HostLink } from './host-link.ts'
+import { identifyRole } from './identify-provider.ts'
 import { ProtocolChanges } from './protocol-changes.ts'
 import { hostScheduler } from './scheduler.ts'
 import { DrivenSwarmConnection } from './swarm-connection.ts'
@@ -60,8 +61,8 @@ const REPORT_INTERVAL_MS = 1000
 
 /** The application's side of a swarm: what it may ask, and what it is told. */
 class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements Startable {
-  readonly [serviceCapabilities]: string[] = ['libp2p-behaviours']
-  readonly [serviceDependencies]: string[] = ['@libp2p/identify']
+  readonly [serviceCapabilities]: string[]
+  readonly [serviceDependencies]: string[]
   readonly behaviours: object
   readonly protocols: ProtocolChanges
   readonly #log: Log
@@ -90,6 +91,9 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
     })
     const root = composeBehaviours(behaviours)
     attachBehaviour(root, node)
+    const { capabilities, dependencies } = identifyRole(root)
+    this[serviceCapabilities] = ['libp2p-behaviours', ...capabilities]
+    this[serviceDependencies] = [...dependencies]
     if (config.onDuplicate === 'error') {
       refuseSharedProtocols(root)
     }

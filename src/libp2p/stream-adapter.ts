@@ -1,11 +1,12 @@
 import { StreamMessageEvent, StreamResetError } from '@libp2p/interface'
 import { Uint8ArrayList } from 'uint8arraylist'
 import { LazyUse } from './lazy-use.ts'
+import { Waiting } from './next-turn.ts'
 import { PAUSE_ABOVE_BYTES, chunksOf } from './stream-reader.ts'
 import { StreamWriter } from './stream-writer.ts'
 import type { AbortOptions, Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
-import type { StreamPort } from '../connection/muxer-port.ts'
+import type { StreamPlaces, StreamPort } from '../connection/muxer-port.ts'
 import type { Backlog } from './backlog.ts'
 import type { StreamEnd } from './stream-reader.ts'
 
@@ -27,8 +28,10 @@ export interface StreamSink {
   streamClosed (port: StreamAdapter): void
   /** Both directions are gone at once: reset, aborted, or lost with the connection. */
   streamReset (port: StreamAdapter, error: Error): void
-  /** Calls `port.tellClosing()` when the event loop has turned. May be called at any time. */
-  tellClosingLater (port: StreamAdapter): void
+  /** Calls `tellClosing()` of the stream when the event loop has turned. May be called at any time. */
+  tellClosingLater (waiting: Waiting<StreamAdapter>): void
+  /** Takes {@link tellClosingLater} back. */
+  tellClosingNever (waiting: Waiting<StreamAdapter>): void
   /** This side is closed, and nobody reads. */
   streamClosing (port: StreamAdapter): void
   /** The stream no longer holds its connection open. May be called at any time. */
@@ -84,6 +87,7 @@ const ADOPTED_METHODS = {
  */
 export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   readonly stream: NegotiatedStream
+  places: StreamPlaces | undefined = undefined
   readonly #sink: StreamSink
   readonly #closeStream: Stream['close']
   readonly #closeReadOfStream: Stream['closeRead']
@@ -91,6 +95,8 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   #remoteEnded: boolean
   #hasToldEnd = false
   #hasToldClosing = false
+  /** Waits to tell that this side was closed. */
+  #closing: Waiting<StreamAdapter> | undefined
   #isOfHost = false
   #failure: Error | undefined
   #lazy: LazyUse | undefined
@@ -277,11 +283,6 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
       : this.#lazy.closeRead(() => this.#closeReadOfStream.call(this.stream, options)))
   }
 
-  /** See {@link NextTurn}. */
-  get isDone (): boolean {
-    return this.#phase === 'done'
-  }
-
   /**
    * The host's `close()` ends one direction only. Whoever reads goes on reading, and nobody limits how long the host's own
    * services may do so; any other stream is done with, and the peer has a limited time to end its side (S6.3).
@@ -300,10 +301,17 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     if (!this.#isOfHost) {
       // Who has begun to read since it was told may have stopped by this.
       this.#hasToldClosing = false
-      const tellLater = (): void => { this.#sink.tellClosingLater(this) }
+      const tellLater = (): void => { this.#tellClosingLater() }
       closed.then(tellLater, tellLater)
     }
     return closed
+  }
+
+  #tellClosingLater (): void {
+    if (this.#phase !== 'done') {
+      this.#closing ??= new Waiting(this)
+      this.#sink.tellClosingLater(this.#closing)
+    }
   }
 
   get #ownWriter (): StreamWriter {
@@ -431,6 +439,9 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   #tellOver (): void {
     const isOrderly = this.#phase === 'accepted' && this.#remoteEnded && this.stream.status === 'closed'
     this.#phase = 'done'
+    if (this.#closing !== undefined) {
+      this.#sink.tellClosingNever(this.#closing)
+    }
     if (isOrderly) {
       this.#sink.streamClosed(this)
     } else {

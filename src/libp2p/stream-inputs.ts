@@ -8,6 +8,7 @@ import type { StreamOpening } from '../connection/muxer-port.ts'
 import type { BacklogLimits } from './backlog.ts'
 import type { ConnectionTurns } from './connection-turns.ts'
 import type { Scheduler } from './scheduler.ts'
+import type { Waiting } from './next-turn.ts'
 import type { StreamSink } from './stream-adapter.ts'
 import type { TurnBudget } from './turn-budget.ts'
 
@@ -103,8 +104,13 @@ export class StreamInputs implements StreamSink {
   }
 
   /** See {@link StreamSink}. */
-  tellClosingLater (port: StreamAdapter): void {
-    this.#closing.add(port)
+  tellClosingLater (waiting: Waiting<StreamAdapter>): void {
+    this.#closing.add(waiting)
+  }
+
+  /** See {@link StreamSink}. */
+  tellClosingNever (waiting: Waiting<StreamAdapter>): void {
+    this.#closing.remove(waiting)
   }
 
   /** See {@link StreamSink}. */

@@ -16,8 +16,8 @@ import { tcp } from '@libp2p/tcp'
 import { yamux } from '@libp2p/yamux'
 import { createLibp2p } from 'libp2p'
 import { swarm, withSwarm } from 'libp2p-behaviours'
-import type { Connection, Libp2p, PeerId } from '@libp2p/interface'
-import type { Behaviours, Swarm, SwarmInit } from 'libp2p-behaviours'
+import type { Connection, Libp2p, PeerId, ServiceMap } from '@libp2p/interface'
+import type { Behaviours, Swarm, SwarmInit, WithSwarmOptions } from 'libp2p-behaviours'
 import type { Libp2pOptions } from 'libp2p'
 
 /**
@@ -105,6 +105,22 @@ async function pluggedNode<const Parts extends Behaviours> (stack: Stack, init: 
 /** A node with the service alone: muxers and gater are the host's. */
 export async function bareNode<const Parts extends Behaviours> (stack: Stack, init: SwarmInit<Parts>, options: NodeOptions = {}): Promise<SwarmNode<Parts>> {
   const node = await createLibp2p({ ...optionsFor(stack), ...options, services: { swarm: swarm(init), ...stockServices() } })
+  running.add(node)
+  return node
+}
+
+/** A node that has no services at all. */
+export async function emptyNode (stack: Stack): Promise<Libp2p> {
+  const node = await createLibp2p(optionsFor(stack))
+  running.add(node)
+  return node
+}
+
+/** A node with the plug-in, and with no other services than these. */
+export async function swarmNodeWith<Services extends ServiceMap, const Parts extends Behaviours> (
+  stack: Stack, services: WithSwarmOptions<Services, Parts>['services'], init: SwarmInit<Parts>, options: NodeOptions = {}
+): Promise<Libp2p<Services & { swarm: Swarm<Parts> }>> {
+  const node = await createLibp2p(withSwarm<Services, Parts>({ ...optionsFor(stack), ...options, services }, init))
   running.add(node)
   return node
 }
