@@ -15,6 +15,7 @@ import type { MuxerPort } from 'libp2p-behaviours/connection'
  * - `all-changed`: each handler woke, and lists other names than before
  */
 const VARIANTS = ['idle', 'one-woke', 'clone', 'mark-sweep', 'one-added', 'all-changed'] as const
+const FINDING_NOTHING: ReadonlyArray<typeof VARIANTS[number]> = ['idle', 'one-woke', 'clone']
 
 /** What is timed, and the proof that its work was done. */
 interface Bench {
@@ -31,6 +32,20 @@ const SIZES = [
   [200, 1], [200, 5]
 ] as const
 
+/** Those of them at which all variants are measured; at the others the ones that find nothing. */
+const CHANGING = ['1 of 10', '1 of 1000', '10 of 10', '20 of 100', '200 of 5']
+
+/** 10 names in all, and 1000. */
+const FEW = [[1, 10], [5, 2], [10, 1]] as const
+const MANY = [[1, 1000], [5, 200], [10, 100]] as const
+
+/** At sizes of as many names, what finds nothing is so much faster than its slow twin. */
+function fasterThanClone (sizes: typeof FEW | typeof MANY, most: number) {
+  return sizes.flatMap(([behaviours, protocols]) => (['idle', 'one-woke'] as const).map(variant => (
+    { where: { behaviours, protocols, variant }, to: { variant: 'clone' }, ratio: [0, most] } as const
+  )))
+}
+
 /** One turn of a connection: see the variants. */
 export default matrix({
   name: 'connection-poll',
@@ -43,11 +58,19 @@ export default matrix({
   },
   exclude: ({ behaviours, protocols, variant }) => !SIZES.some(size => size[0] === behaviours && size[1] === protocols)
     // One name has no other order.
-    || (variant === 'mark-sweep' && protocols === 1),
+    || (variant === 'mark-sweep' && protocols === 1)
+    || (!FINDING_NOTHING.includes(variant) && !CHANGING.includes(`${behaviours} of ${protocols}`)),
   baseline: { variant: 'clone' },
   claims: [
     { where: { variant: 'idle' }, axis: 'protocols', slope: [-0.1, 0.1] },
-    { where: { variant: 'one-woke' }, axis: 'protocols', slope: [-0.1, 0.1] }
+    { where: { variant: 'one-woke' }, axis: 'protocols', slope: [-0.1, 0.1] },
+    { where: { protocols: 1, variant: 'idle' }, axis: 'behaviours', slope: [-0.1, 0.1] },
+    { where: { protocols: 1, variant: 'one-woke' }, axis: 'behaviours', slope: [-0.1, 0.1] },
+    { where: { behaviours: 1, protocols: 1000, variant: 'one-woke' }, to: { protocols: 10 }, ratio: [0, 1.1] },
+    { where: { behaviours: 200, protocols: 5, variant: 'one-woke' }, to: { behaviours: 1, protocols: 10 }, ratio: [0, 1.5] },
+    ...fasterThanClone(FEW, 0.1),
+    ...fasterThanClone(MANY, 0.001),
+    { where: { variant: 'idle' }, bytes: 0 }
   ],
   setup: ({ behaviours, protocols, variant }): Bench => {
     const names = Array.from({ length: behaviours }, (_, owner) =>

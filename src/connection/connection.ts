@@ -29,9 +29,11 @@ import type { Poll } from '../core/poll.ts'
 import type { RemoteReportChange } from '../protocols/remote-protocols.ts'
 import type { ConnectionComponents, ReadonlyProtocols } from './connection-components.ts'
 import type { ConnectionInit } from './connection-config.ts'
+import type { ConnectionLoad } from './connection-meter.ts'
 import type { ConnectionOutput, ConnectionReport, HandlerTask } from './connection-output.ts'
 import type { StreamOpening, StreamPort } from './muxer-port.ts'
 import type { HostStreamRequest } from './outbound-wish.ts'
+import type { OpeningFailure } from './request-outcomes.ts'
 import type { ConnectionStatus } from './shutdown.ts'
 
 export type { ConnectionComponents, HostProtocols, ReadonlyProtocols } from './connection-components.ts'
@@ -61,10 +63,10 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
    * @throws TypeError or RangeError for an option out of its range
    */
   constructor (components: ConnectionComponents<FromBehaviour, ToBehaviour, Stream>, init: ConnectionInit, now: Instant) {
-    const { id, peer, direction, handler, muxer, hostProtocols, interest } = components
+    const { id, peer, direction, handler, muxer, hostProtocols, interest, meter } = components
     const config = parseConnectionConfig(init)
     const turn = new Turn(components)
-    const outlet = new Outlet<Stream, ToBehaviour>(id, peer, now)
+    const outlet = new Outlet<Stream, ToBehaviour>(id, peer, now, meter)
     const root = new RootHandler<FromBehaviour, ToBehaviour>(handler, outlet, turn)
     const sets = new ProtocolSets({ outlet, root, config, host: hostProtocols?.list, interest, waker: turn })
     const streams = new ConnectionStreams({ outlet, root, config, muxer, local: sets.local, remote: sets.remote, hostProtocols, waker: turn })
@@ -112,6 +114,16 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     return this.#lifecycle.status
   }
 
+  /** What waits and what is being negotiated. */
+  get load (): ConnectionLoad {
+    return this.#streams.load
+  }
+
+  /** All negotiated streams until their end, whether they hold the connection open or not, and who opened them. */
+  get openStreams (): Iterable<{ readonly port: StreamPort<Stream>, readonly isInbound: boolean }> {
+    return this.#streams.counted.all()
+  }
+
   /** The negotiated streams that hold the connection open, oldest first. */
   get streams (): Iterable<StreamPort<Stream>> {
     return this.#streams.counted.counted()
@@ -129,21 +141,43 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     }
   }
 
+  /**
+   * The peer opened a stream, and the host has agreed on `protocol` (hosted mode): it goes to whoever lists that name in the
+   * turn that follows, without a queue, and is reset if nobody does.
+   */
+  handleNegotiatedInbound (port: StreamPort<Stream>, protocol: string, now: Instant): void {
+    this.#input(now)
+    if (this.#lifecycle.isOpen) {
+      this.#streams.agreed(port, protocol)
+    } else {
+      this.#outlet.tellMuxer(() => { port.reset(new ConnectionClosedError('The connection closes')) })
+    }
+  }
+
   /** The muxer holds back a stream of the peer, to be had by its `pollInbound`. */
   handleInboundReady (): void {
     this.#input()
   }
 
-  /** The muxer answers an opening with a stream. */
-  handleOutboundStream (opening: StreamOpening, port: StreamPort<Stream>): void {
+  /**
+   * The muxer answers an opening with a stream.
+   *
+   * @param protocol - the name that was agreed, by a muxer that negotiates
+   */
+  handleOutboundStream (opening: StreamOpening, port: StreamPort<Stream>, protocol?: string): void {
     this.#input()
-    this.#streams.granted(opening, port)
+    this.#streams.granted(opening, port, protocol)
   }
 
-  /** The muxer could not open a stream. */
-  handleOutboundStreamFailure (opening: StreamOpening, error: unknown): void {
+  /**
+   * The muxer could not open a stream.
+   *
+   * @param error - the cause of what the requester gets
+   * @param reason - why, if the muxer negotiates. Default: the stream was reset
+   */
+  handleOutboundStreamFailure (opening: StreamOpening, error: unknown, reason?: OpeningFailure): void {
     this.#input()
-    this.#streams.outbound.openingFailed(opening, error)
+    this.#streams.outbound.openingFailed(opening, error, reason)
   }
 
   /** A stream that the host negotiates by itself: it holds the connection open until it ends (S6.3). */
@@ -393,7 +427,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
 
   /** Those of them that may have something to do when nothing but the handler woke, which is what most turns are about. */
   #quietPass (): boolean {
-    if (this.#isDue) {
+    if (this.#isDue || this.#news.deadline <= this.#outlet.now) {
       this.#turn.isStirred = true
       return true
     }

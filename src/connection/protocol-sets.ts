@@ -119,6 +119,7 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
   }
 
   #announce (side: 'local' | 'remote', added: readonly string[], removed: readonly string[]): void {
+    this.#outlet.meter?.protocolsChanged(side)
     this.#tell(side, 'added', added)
     this.#tell(side, 'removed', removed)
     if (this.#interest?.protocolChanges === true) {

@@ -32,6 +32,20 @@ export function checkPolled<Output> (output: Output, types: Readonly<Record<stri
   return output
 }
 
+/**
+ * What `pollClose` of a handler returned, if it may.
+ *
+ * @throws TypeError for the promise of an async method (S4.15): nobody would wait for it, and it would be taken for an event
+ */
+export function checkLast (event: unknown): unknown {
+  const task = asTask(event)
+  if (task !== undefined) {
+    dropTasks([task])
+    throw new TypeError('pollClose must return an event, undefined or PENDING, received a promise: it must not be async')
+  }
+  return event
+}
+
 function isOutput (value: unknown, types: Readonly<Record<string, true>>): boolean {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string' && Object.hasOwn(types, value.type)
 }

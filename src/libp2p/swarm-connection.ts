@@ -6,7 +6,7 @@ import type { CallOptions } from '../behaviours/call-options.ts'
 import type { ConnectionId, Direction } from '../core/ids.ts'
 import type { ConnectionDriver } from './connection-driver.ts'
 import type { Scheduler } from './scheduler.ts'
-import type { SwarmConnection } from './swarm-api.ts'
+import type { ConnectionMode, SwarmConnection } from './swarm-api.ts'
 
 /** The application's view of a driven connection. */
 export class DrivenSwarmConnection implements SwarmConnection {
@@ -30,8 +30,8 @@ export class DrivenSwarmConnection implements SwarmConnection {
     return this.#driver.host.direction
   }
 
-  get mode (): 'native' {
-    return 'native'
+  get mode (): ConnectionMode {
+    return this.#driver.mode
   }
 
   get host (): HostConnection {

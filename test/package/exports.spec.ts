@@ -49,7 +49,7 @@ const published: Record<string, Names> = {
       'ConnectionReport', 'ConnectionStatus', 'DialUpgradeError', 'Direction', 'FullyNegotiatedInbound',
       'FullyNegotiatedOutbound', 'HandlerErrorReport', 'HandlerEventOutput', 'HandlerNotifiedOutput', 'HandlerOutput',
       'HandlerTask',
-      'HostProtocols', 'HostStreamFailed', 'HostStreamOpened', 'HostStreamOutput', 'HostStreamRequest',
+      'HostProtocols', 'HostStreamFailed', 'HostStreamOpened', 'HostStreamOutput', 'InboundFailureReport', 'HostStreamRequest',
       'ListenUpgradeError', 'MuxerPort', 'NotifyBehaviour', 'OutboundStreamRequest', 'Poll', 'PollContext',
       'ProtocolsChanged', 'ProtocolsReport', 'ReadonlyProtocols', 'ReportInterest', 'ReportRemoteProtocols',
       'StreamOpening', 'StreamPort', 'StreamUpgrade'
