@@ -84,14 +84,21 @@ describe('accept()', () => {
     expect(texts).toEqual(['1', '2'])
   })
 
-  it('holds the connection open by streams that wait, unread, so that flow control reaches the peer (S6.3)', async () => {
-    const { world, open, mine, connection } = pair()
-    const accepted = mine.accept('/chat/1')
-    const stream = await open('/chat/1')
-    stream.send(bytesOf('unread'))
-    await world.advance(50)
-    expect([...connection.machine.streams]).toHaveLength(1)
-    expect(await new Promise((resolve) => { void take(accepted).then(async ({ stream: own }) => { for await (const chunk of own) { resolve(new TextDecoder().decode(chunk.subarray())); break } }) })).toBe('unread')
+  it('holds the connection open by streams that wait, and lets go of it with them (S6.3)', async () => {
+    const { world, alice, bob } = pair()
+    const [, connection] = world.connect(bob, alice, { id: 'c2', init: { idleTimeoutMs: 100 } })
+    const accepted = alice.behaviours.streams.accept('/chat/1')
+    const opened = bob.behaviours.streams.open(ALICE, '/chat/1')
+    await world.advance(1000)
+    expect([connection.status.phase, (await opened).status]).toEqual(['closed', 'open'])
+    const [far, near] = world.connect(bob, alice, { id: 'c3', init: { idleTimeoutMs: 100 } })
+    await far.openRaw('/chat/1')
+    expect(accepted.waiting).toBe(2)
+    await world.advance(1000)
+    expect(near.status.phase).toBe('open')
+    await accepted.return?.()
+    await world.advance(1000)
+    expect(alice.logOf('connection-closed').at(-1)).toMatchObject({ connection: 'c3', reason: 'keep-alive-timeout' })
   })
 
   it.each(['break', 'return()', 'await using', 'signal'])('ends with %s: the name goes, what waits is reset, and no listener is left (C21)', async (how) => {
