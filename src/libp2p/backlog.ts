@@ -3,7 +3,9 @@ import type { Scheduler } from './scheduler.ts'
 
 /** Limits of a {@link Backlog}: the options of these names. */
 export interface BacklogLimits {
+  /** Most bytes that one stream holds. */
   readonly maxUnflushedBytesPerStream: number
+  /** Most bytes that all streams of the connection hold together. */
   readonly maxUnflushedBytes: number
 }
 

@@ -4,11 +4,15 @@ import type { Scheduler } from './scheduler.ts'
 /** Something that waits for its share of a turn of the event loop. */
 type Task = () => void
 
+/** Work that begins later than this after the last one is no part of it: others had their time between. */
+const GAP_MS = 1
+
+/** Reading includes the work of the host, and is put off only when it holds the event loop: a few times the time of a drain. */
+const READ_SHARE = 5
+
 /**
- * How long all connections of a node may work before timers, and the sockets of everybody else, get their turn (S5.3, S10.23).
- * Work is counted as it is done, and once it comes to `turnBudgetMs` what follows waits for the next macrotask, in order. Less
- * than that is not given back: a node that does little is put off for one turn of an idle event loop now and then, and what
- * a turn has used needs no timer of its own to be forgotten.
+ * How long all connections of a node may work in a row before timers, and the sockets of everybody else, get their turn
+ * (S5.3, S10.23). Once it comes to five times `turnBudgetMs` what follows waits for the next macrotask, in order.
  */
 export class TurnBudget {
   readonly #scheduler: Scheduler
@@ -17,6 +21,7 @@ export class TurnBudget {
   #spentMs = 0
   #depth = 0
   #begunAt: Instant = 0
+  #endedAt: Instant = -Infinity
   #isScheduled = false
 
   /**
@@ -25,7 +30,7 @@ export class TurnBudget {
    */
   constructor (scheduler: Scheduler, budgetMs: number) {
     this.#scheduler = scheduler
-    this.#budgetMs = budgetMs
+    this.#budgetMs = budgetMs * READ_SHARE
   }
 
   /** Whether everything that can wait is to wait. */
@@ -38,6 +43,7 @@ export class TurnBudget {
   begin (): void {
     if (this.#depth === 0) {
       this.#begunAt = this.#scheduler.now()
+      this.#spentMs = this.#begunAt - this.#endedAt > GAP_MS ? 0 : this.#spentMs
     }
     this.#depth++
   }
@@ -46,11 +52,17 @@ export class TurnBudget {
   end (): void {
     this.#depth--
     if (this.#depth === 0) {
-      this.#spentMs += this.#scheduler.now() - this.#begunAt
+      this.#endedAt = this.#scheduler.now()
+      this.#spentMs += this.#endedAt - this.#begunAt
       if (this.isSpent) {
         this.#schedule()
       }
     }
+  }
+
+  /** Runs `task` in a microtask. */
+  soon (task: Task): void {
+    this.#scheduler.soon(task)
   }
 
   /** Runs `task` in a macrotask, as soon as there is time for it. */

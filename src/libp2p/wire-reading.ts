@@ -1,17 +1,21 @@
 import { StreamMessageEvent } from '@libp2p/interface'
 import { Uint8ArrayList } from 'uint8arraylist'
+import { BoundedQueue } from '../core/bounded-queue.ts'
 import type { EventHandler, MessageStream, StreamMuxer } from '@libp2p/interface'
 import type { TurnBudget } from './turn-budget.ts'
 
 /** What the muxer is given at a time once there is more: less than two hundred of the smallest frames. Cutting costs 10 us for 64 KiB. */
 const SLICE_BYTES = 2048
 
+/** What is held before the wire is paused: about one read of a socket. What comes during a pause is put together by the wire. */
+const HELD_BYTES = 65_536
+
 type AddListener = (type: string, listener: EventHandler<Event> | null, options?: boolean | AddEventListenerOptions) => void
 
 /**
  * Stands between the wire of a connection and its muxer. A muxer handles all that one read of the socket brought at once, and
  * the socket is read again and again as long as there is something: a peer that sends small frames without end would hold
- * the event loop. So once the time of a turn is spent the rest waits for the next one, and the wire is paused meanwhile.
+ * the event loop. So once the time of a turn is spent the rest waits for the next one, and the wire is paused if that is much.
  *
  * Nothing is changed or left out, and the wire itself is what the muxer has. Before {@link follow} everything passes.
  */
@@ -20,8 +24,9 @@ export class WireReading {
   #budget: TurnBudget | undefined
   #deliver: (event: StreamMessageEvent) => void = () => {}
   /** Came from the wire, and has not been given to the muxer. */
-  readonly #rest = new Uint8ArrayList()
-  /** Goes on in the next turn. */
+  readonly #rest: BoundedQueue<Uint8ArrayList> = new BoundedQueue(Infinity)
+  #restBytes = 0
+  /** Goes on by itself. */
   #isWaiting = false
   #isPaused = false
   #isResuming = false
@@ -79,41 +84,69 @@ export class WireReading {
     const budget = this.#budget
     if (budget === undefined) {
       this.#deliver(event)
-    } else if (!this.#isWaiting && !budget.isSpent && event.data.byteLength <= SLICE_BYTES) {
+    } else if (this.#rest.size === 0 && !this.#isWaiting && !budget.isSpent && event.data.byteLength <= SLICE_BYTES) {
       this.#deliverTimed(event, budget)
     } else {
-      this.#rest.append(event.data)
+      this.#keep(event.data)
       if (!this.#isWaiting && !this.#isResuming) {
         this.#goOn(budget)
       }
     }
   }
 
+  #keep (data: Uint8Array | Uint8ArrayList): void {
+    this.#rest.push(new Uint8ArrayList(data))
+    this.#restBytes += data.byteLength
+    if (this.#restBytes > HELD_BYTES && !this.#isResuming) {
+      this.#pause()
+    }
+  }
+
   /**
-   * As much of the rest as there is time for.
+   * One piece of the rest, if there is time for it; what it leads to in microtasks is done before the next one, as if they
+   * had come one by one.
    *
    * @param isDue - whether it has waited for its turn: then it gets on, however little time there is
    */
   #goOn (budget: TurnBudget, isDue: boolean = false): void {
-    for (let isNext = isDue; this.#rest.byteLength > 0; isNext = false) {
-      if (!isNext && budget.isSpent) {
-        this.#wait(budget)
-        return
-      }
-      const slice = this.#rest.sublist(0, Math.min(SLICE_BYTES, this.#rest.byteLength))
-      this.#rest.consume(slice.byteLength)
-      this.#deliverTimed(new StreamMessageEvent(slice), budget)
+    if (this.#rest.size > 0 && !isDue && budget.isSpent) {
+      this.#isWaiting = true
+      budget.later(() => {
+        this.#isWaiting = false
+        this.#goOn(budget, true)
+      })
+      return
+    }
+    const piece = this.#nextPiece()
+    if (piece !== undefined) {
+      this.#deliverTimed(new StreamMessageEvent(piece), budget)
+    }
+    if (this.#rest.size === 0 && this.#isPaused) {
+      this.#take()
+    }
+    if (this.#rest.size > 0) {
+      this.#isWaiting = true
+      budget.soon(() => {
+        this.#isWaiting = false
+        this.#goOn(budget)
+      })
     }
   }
 
-  #wait (budget: TurnBudget): void {
-    this.#isWaiting = true
-    this.#pause()
-    budget.later(() => {
-      this.#isWaiting = false
-      this.#goOn(budget, true)
-      this.#resume(budget)
-    })
+  #nextPiece (): Uint8ArrayList | undefined {
+    const first = this.#rest.peek()
+    if (first === undefined) {
+      return undefined
+    }
+    if (first.byteLength <= SLICE_BYTES) {
+      this.#rest.shift()
+      this.#restBytes -= first.byteLength
+      return first
+    }
+    const piece = first.sublist(0, SLICE_BYTES)
+    first.consume(SLICE_BYTES)
+    this.#restBytes -= SLICE_BYTES
+    return piece
   }
 
   #pause (): void {
@@ -124,13 +157,6 @@ export class WireReading {
       } catch {
         // It is closing: nothing more comes.
       }
-    }
-  }
-
-  #resume (budget: TurnBudget): void {
-    if (!this.#isWaiting && this.#isPaused) {
-      this.#take()
-      this.#goOn(budget)
     }
   }
 
@@ -151,14 +177,14 @@ export class WireReading {
     if (this.#isPaused) {
       this.#take()
     }
-    if (this.#rest.byteLength === 0) {
+    if (this.#rest.size === 0) {
       return
     }
-    const rest = this.#rest.sublist()
-    this.#rest.consume(rest.byteLength)
     const restore = replace(this.#wire, 'send', () => true)
     try {
-      this.#deliver(new StreamMessageEvent(rest))
+      for (let piece = this.#nextPiece(); piece !== undefined; piece = this.#nextPiece()) {
+        this.#deliver(new StreamMessageEvent(piece))
+      }
     } catch {
       // The muxer has ended by itself.
     } finally {

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { TurnBudget } from '../../src/libp2p/turn-budget.ts'
 import { ManualScheduler } from '../support/manual-scheduler.ts'
 
-/** A budget of 5 ms, and work that takes the time that it is told. */
+/** A budget of 5 ms in a row, and work that takes the time that it is told. */
 function budgeted () {
   const scheduler = new ManualScheduler()
-  const budget = new TurnBudget(scheduler, 5)
+  const budget = new TurnBudget(scheduler, 1)
   const work = (milliseconds: number) => {
     budget.begin()
     scheduler.advance(milliseconds)
@@ -30,6 +30,17 @@ describe('TurnBudget (S5.3)', () => {
     expect(budget.isSpent).toBe(true)
     turn()
     expect(budget.isSpent).toBe(false)
+  })
+
+  it('forgets what was spent before others had their time', () => {
+    const { scheduler, budget, work } = budgeted()
+    work(4)
+    scheduler.advance(2)
+    work(4)
+    expect(budget.isSpent).toBe(false)
+    scheduler.advance(1)
+    work(2)
+    expect(budget.isSpent).toBe(true)
   })
 
   it('counts work inside of other work once', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { hex, toHex, wire } from '../support/wire.ts'
 import { RecordingHandler, connectionPair } from '../../src/testing/index.ts'
 
 const ECHO = ['/echo/1.0.0']
@@ -52,11 +53,37 @@ describe('faults of a connectionPair', () => {
     dialer.request(ECHO)
     dialer.request(ECHO)
     pair.drive(15)
-    expect(pair.dialer.pending).toEqual({ waiting: 0, negotiating: 2 })
-    expect(pair.listener.pending).toEqual({ waiting: 2, negotiating: 0 })
+    expect(pair.dialer.pending).toEqual({ waiting: 0, negotiating: 2, inbound: 0 })
+    expect(pair.listener.pending).toEqual({ waiting: 2, negotiating: 0, inbound: 0 })
     pair.drive(100)
-    expect(pair.listener.pending).toEqual({ waiting: 0, negotiating: 0 })
+    expect(pair.listener.pending).toEqual({ waiting: 0, negotiating: 0, inbound: 0 })
     expect(pair.listener.turns).toBeGreaterThan(2)
     expect(pair.listener.wakes).toBeLessThanOrEqual(pair.listener.turns + 1)
+  })
+
+  it('opens streams that only the other end knows of, with whatever is said on them', () => {
+    const { listener, pair } = pairOf()
+    const raw = pair.dialer.openRaw()
+    pair.drive()
+    expect([pair.listener.pending, pair.dialer.pending, pair.listener.inboundStreams]).toMatchObject([{ negotiating: 1, inbound: 1 }, { negotiating: 0 }, [{ protocol: '' }]])
+    raw.send(wire('HDR 0c2f6563686f2f312e302e300a'))
+    pair.drive()
+    expect([listener.eventsOf('fully-negotiated-inbound').length, toHex(raw.read())]).toEqual([1, hex('HDR 0c2f6563686f2f312e302e300a')])
+    raw.reset(new Error('enough'))
+    pair.drive()
+    expect(pair.listener.inboundStreams).toEqual([])
+  })
+
+  it('tells which streams are in use although the other end has yet to agree', () => {
+    const { dialer, pair } = pairOf()
+    pair.dialer.connection.handleRemoteReport('replaced', ECHO)
+    pair.drive()
+    dialer.request(ECHO, { lazy: true })
+    pair.dialer.stall()
+    pair.drive()
+    expect(pair.dialer.unconfirmed).toEqual([])
+    pair.dialer.resume()
+    pair.drive()
+    expect([pair.dialer.unconfirmed, dialer.eventsOf('fully-negotiated-outbound')]).toMatchObject([[], [{ lazy: true }]])
   })
 })
