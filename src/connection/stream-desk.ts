@@ -64,6 +64,15 @@ export class StreamDesk<Stream, FromBehaviour, ToBehaviour> {
     }
   }
 
+  /** Tells the upgrade of a stream that it was in vain. */
+  endUpgrade (stream: NegotiatingStream<Stream, unknown, Ticket>, reason: unknown): void {
+    try {
+      stream.endUpgrade(reason)
+    } catch (thrown) {
+      this.outlet.handlerError(HandlerFault.of(thrown, 'StreamUpgrade.end'))
+    }
+  }
+
   /** Leaves a stream on one of the host's protocols to the host; what is told is told after its left-over bytes. */
   giveToHost (stream: NegotiatingStream<Stream, unknown, Ticket>, protocol: string, rest: Uint8Array | undefined): void {
     if (!stream.hasEnded) {
