@@ -1,8 +1,10 @@
+import { streamProtocol } from 'libp2p-behaviours/protocols'
 import type { SpinningHandler } from './spinning-handler.ts'
 
 /**
- * How a connection would find out that protocols changed if it did nothing about the cost: on each poll it puts all names of
- * all handlers in a new `Set`, and compares that with the one before.
+ * How a connection would find out that protocols changed if it did nothing about the cost, as that of libp2p/rust-libp2p
+ * before its pull request 5026: on each poll it checks all names of all handlers and puts them in a new `Set`, and compares
+ * that with the one before.
  */
 export class CloningDiff {
   readonly #handlers: readonly SpinningHandler[]
@@ -24,7 +26,7 @@ export class CloningDiff {
     const names = new Set<string>()
     for (const handler of this.#handlers) {
       for (const name of handler.listenProtocols()) {
-        names.add(name)
+        names.add(streamProtocol(name))
       }
     }
     return names

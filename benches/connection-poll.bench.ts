@@ -182,9 +182,12 @@ function connect (handlers: readonly SpinningHandler[], diff?: CloningDiff): { c
   const drain = (): void => {
     while (isWoken) {
       isWoken = false
-      if (connection.poll(0) !== PENDING || connection.pollReport() !== PENDING || diff?.update() === true) {
+      if (connection.poll(0) !== PENDING || diff?.update() === true) {
         throw new Error('the connection had something to tell')
       }
+    }
+    if (connection.pollReport() !== PENDING) {
+      throw new Error('the connection had something to report')
     }
   }
   drain()

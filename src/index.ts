@@ -54,6 +54,7 @@ export type {
   AwaitCheck, BehaviourFault, ChangeListener, CloseConnection, Dial, DialCondition, DialTarget, EmitEvent, NotifyHandler, ToSwarm
 } from './behaviour/to-swarm.ts'
 
+export { asyncUpgrade } from './behaviours/async-upgrade.ts'
 export { protocolBehaviour } from './behaviours/protocol-behaviour.ts'
 export type { OpenOptions, Opener, ProtocolBehaviourInit, ShortBehaviour } from './behaviours/protocol-behaviour.ts'
 export { protocolHandler } from './behaviours/protocol-handler.ts'

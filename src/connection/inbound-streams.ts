@@ -330,6 +330,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#negotiating.remove(stream)
     this.#desk.reset(stream, error)
     if (stream.upgrading !== undefined) {
+      this.#desk.endUpgrade(stream, error)
       this.#tellOwner(stream, stream.upgrading.protocol, stream.upgrading.info, kind, error)
     }
   }

@@ -89,6 +89,15 @@ export class NegotiatingStream<Stream, Machine, Purpose extends Ticket> extends 
     }
   }
 
+  /**
+   * The stream ends before its upgrade is done, if it has one.
+   *
+   * @throws whatever the upgrade throws
+   */
+  endUpgrade (reason: unknown): void {
+    this.upgrading?.upgrade.end?.(reason)
+  }
+
   /** Polls the upgrade, with this stream as its context. */
   pollUpgrade ({ upgrade }: Upgrading, now: Instant): Poll<unknown> {
     this.now = now

@@ -377,6 +377,9 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#negotiating.remove(stream)
     this.unconfirmed.remove(stream.port)
     this.#desk.reset(stream, asError(cause))
+    if (kind !== 'apply') {
+      this.#desk.endUpgrade(stream, cause)
+    }
     this.#outcomes.failed(stream.ticket.requester, kind, failure, cause)
   }
 

@@ -72,6 +72,15 @@ export class StreamDesk<Stream, FromBehaviour, ToBehaviour> {
     }
   }
 
+  /** Tells the upgrade of a stream that it was in vain. */
+  endUpgrade (stream: NegotiatingStream<Stream, unknown, Ticket>, reason: unknown): void {
+    try {
+      stream.endUpgrade(reason)
+    } catch (thrown) {
+      this.outlet.handlerError(HandlerFault.of(thrown, 'StreamUpgrade.end'))
+    }
+  }
+
   /**
    * Leaves a stream on one of the host's protocols to the host, whose own limits hold for it (S5.8); what is told is told after
    * its left-over bytes.

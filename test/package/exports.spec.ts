@@ -18,6 +18,7 @@ const published: Record<string, Names> = {
       'AbortError', 'ConnectionClosedError', 'ConnectionDenied', 'DialFailureError', 'DuplicateProtocolError',
       'InvalidStateError', 'NegotiationError', 'NotConnectedError', 'Outbox', 'OverflowError', 'PENDING',
       'ProtocolList', 'RemoteProtocolError', 'StreamResetError', 'StreamUpgradeError', 'TimeoutError', 'UnexpectedEOFError',
+      'asyncUpgrade',
       'composeBehaviours', 'composeHandlers', 'mapBehaviour', 'mapHandler', 'negotiated', 'protocolBehaviour',
       'protocolHandler', 'swarm', 'toggle', 'withSwarm'
     ],
