@@ -7,7 +7,7 @@ import { defineConfig } from 'vitest/config'
 /** Where `.ci/run` wants the figures of each run. */
 const reports = process.env.TEST_REPORTS
 
-const SPECS = ['behaviours', 'closing', 'keep-alive', 'protocol-changes', 'streams', 'swarm']
+const SPECS = ['back-pressure', 'behaviours', 'closing', 'identify', 'keep-alive', 'protocol-changes', 'streams', 'swarm']
 
 function project (mode: string, specs: readonly string[]) {
   return {
@@ -30,8 +30,8 @@ async function isQuicThere (): Promise<boolean> {
 export default defineConfig(async () => ({
   test: {
     projects: [
-      project('hosted', [...SPECS, 'dial']),
-      project('mixed', SPECS),
+      project('hosted', [...SPECS, 'dial', 'request-response']),
+      project('mixed', [...SPECS, 'request-response']),
       ...await isQuicThere() ? [project('quic', [...SPECS, 'gates'])] : []
     ],
     setupFiles: ['test/support/polyfill.ts'],

@@ -89,8 +89,9 @@ export class HostStreams {
   }
 
   /**
-   * In hosted mode nobody tells of the streams that the peer opens to other services, so they are looked for when they matter:
-   * before the end of an idle time closes the connection. To be called before the machine is polled.
+   * In hosted mode nobody tells of the streams that the peer opens to other services, nor of those that the host still negotiates,
+   * so they are looked for when they matter: before the end of an idle time closes the connection. To be called before the
+   * machine is polled.
    */
   countUntold (now: Instant): void {
     const { machine, source, muxer, hostProtocols } = this.#components
@@ -99,7 +100,8 @@ export class HostStreams {
       return
     }
     for (const stream of source.streams) {
-      if (!isAdopted(stream) && hostProtocols.has(stream.protocol) && isCountedProtocol(stream.protocol)) {
+      const isOfHost = stream.direction === 'outbound' || hostProtocols.has(stream.protocol)
+      if (isOfHost && !isAdopted(stream) && isCountedProtocol(stream.protocol)) {
         machine.handleForeignStream(this.#adopt(stream))
       }
     }

@@ -6,6 +6,7 @@
 import { ConnectionClosedError } from '@libp2p/interface'
 import { isCountedProtocol } from '../connection/counted-streams.ts'
 import { REFUSED, RESET } from '../negotiation/outcome.ts'
+import { isAdopted } from './stream-adapter.ts'
 import type { AbortOptions, Connection as HostConnection, Stream } from '@libp2p/interface'
 import type { StreamOpening } from '../connection/muxer-port.ts'
 import type { OpeningFailure } from '../connection/request-outcomes.ts'
@@ -37,7 +38,7 @@ export class HostedMuxer implements StreamSource {
         throw new ConnectionClosedError('Cannot open a stream: the connection closes')
       }
       const stream = await this.#newStream(protocols, options)
-      if (isCountedProtocol(stream.protocol)) {
+      if (isCountedProtocol(stream.protocol) && !isAdopted(stream)) {
         owner.passedThrough(stream)
       }
       return stream

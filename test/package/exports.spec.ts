@@ -26,7 +26,7 @@ const published: Record<string, Names> = {
       'AddressFailure', 'AnyBehaviour', 'AnyHandler', 'AwaitCheck', 'BehaviourEvent', 'BehaviourFault', 'BehaviourMap',
       'BehaviourOf', 'BehaviourSource', 'Behaviours', 'CallOptions', 'CancelOutboundRequest', 'ChangeCallback', 'ChangeListener', 'Check',
       'CloseConnection', 'CloseReason', 'Commands', 'ComposedBehaviour', 'ComposedHandler', 'ConnectionClosed',
-      'ConnectionEstablished', 'ConnectionEvent', 'ConnectionHandler', 'ConnectionId', 'ConnectionInit',
+      'ConnectionEstablished', 'ConnectionEvent', 'ConnectionHandler', 'ConnectionId', 'ConnectionInit', 'ConnectionMode',
       'ConnectionOrigin', 'Denial', 'DenialPlace', 'Denied', 'DeniedAt', 'Dial', 'DialCondition', 'DialFailure',
       'DialFailureKind', 'DialOptions', 'DialTarget', 'DialUpgradeError', 'Direction', 'EmitEvent', 'EstablishedConnection', 'EventOf',
       'EventsIterator', 'EventsOptions', 'ExternalAddressChange', 'FailedOutcome', 'FromSwarm', 'FullyNegotiatedInbound',
@@ -51,7 +51,7 @@ const published: Record<string, Names> = {
       'FullyNegotiatedOutbound', 'HandlerErrorReport', 'HandlerEventOutput', 'HandlerNotifiedOutput', 'HandlerOutput',
       'HandlerTask',
       'HostProtocols', 'HostStreamFailed', 'HostStreamOpened', 'HostStreamOutput', 'InboundFailureReport', 'HostStreamRequest',
-      'ListenUpgradeError', 'MuxerPort', 'NegotiationRole', 'NotifyBehaviour', 'OutboundStreamRequest', 'Poll', 'PollContext',
+      'ListenUpgradeError', 'MuxerPort', 'NegotiationRole', 'NotifyBehaviour', 'OpeningFailure', 'OutboundStreamRequest', 'Poll', 'PollContext',
       'ProtocolsChanged', 'ProtocolsReport', 'ReadonlyProtocols', 'RejectReason', 'ReportInterest', 'ReportRemoteProtocols',
       'StreamOpening', 'StreamPort', 'StreamUpgrade'
     ]
