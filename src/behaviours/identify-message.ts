@@ -108,10 +108,10 @@ export function decodeIdentify (bytes: Uint8Array | Uint8ArrayList): IdentifyMes
   }
 }
 
-/** Several messages as one: of what may be there once the last one counts, the rest adds up. */
+/** Several messages, one at least, as one: of what may be there once the last one counts, the rest adds up. */
 export function joinMessages (messages: readonly IdentifyMessage[]): IdentifyMessage {
   return {
-    ...Object.assign({}, ...messages),
+    ...messages.reduce((joined, message) => ({ ...joined, ...message })),
     listenAddrs: messages.flatMap(({ listenAddrs }) => listenAddrs),
     protocols: [...new Set(messages.flatMap(({ protocols }) => protocols))]
   }

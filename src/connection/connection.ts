@@ -53,8 +53,8 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   readonly #lifecycle: Lifecycle<Stream, FromBehaviour, ToBehaviour>
   readonly #turn: Turn
   #isPeerKept = false
-  /** Until then a poll that nobody asked for has nothing to do; what brings a deadline forward asks for one. */
-  #restsUntil: Instant = -Infinity
+  /** A step moved in this turn: only then has any of them to hear of its end. */
+  #hasMoved = false
 
   /**
    * @param components - who it works with; the handler gets its first notice before this returns (S3.13)
@@ -344,7 +344,9 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
    * @throws InvalidStateError when called from inside a poll of this connection
    */
   poll (now: Instant): Poll<ConnectionOutput<Stream, ToBehaviour>> {
-    if (this.#turn.isResting && now < this.#restsUntil) {
+    const { restsUntil } = this.#lifecycle
+    if (this.#turn.isResting && now < restsUntil && now < this.#streams.nextDeadline && now < this.#root.wakeInstant
+      && now < this.#news.deadline) {
       this.#outlet.now = now
       return PENDING
     }
@@ -368,7 +370,8 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
    */
   pollReport (): Poll<ConnectionReport> {
     this.#turn.refuse()
-    return this.#outlet.reports.shift() ?? PENDING
+    const { reports } = this.#outlet
+    return reports.size === 0 ? PENDING : reports.shift() ?? PENDING
   }
 
   /** When to poll again if nothing happens before; `Infinity` for never. */
@@ -381,29 +384,29 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
 
   #drain (): Poll<ConnectionOutput<Stream, ToBehaviour>> {
     for (;;) {
-      const output = this.#outlet.outputs.shift()
-      if (output !== undefined) {
-        if (output.type === 'closed') {
-          this.#end()
-        }
-        return output
+      if (this.#outlet.outputs.size > 0) {
+        return this.#nextOutput()
       }
-      if (!this.#pass()) {
+      if (!(this.#turn.isStirred ? this.#pass() : this.#quietPass())) {
         return PENDING
       }
+      this.#hasMoved = true
     }
+  }
+
+  #nextOutput (): Poll<ConnectionOutput<Stream, ToBehaviour>> {
+    const output = this.#outlet.outputs.shift() ?? PENDING
+    if (output !== PENDING && output.type === 'closed') {
+      this.#end()
+    }
+    return output
   }
 
   /** One pass; true as soon as a step moved, which starts the next one at the top. */
   #pass (): boolean {
-    if (!this.#lifecycle.isOpen) {
-      return this.#closingPass()
-    }
-    if (!this.#turn.isStirred) {
-      return this.#quietPass()
-    }
+    // What stirs a step meanwhile that the pass is past is for another one.
     this.#turn.isStirred = false
-    if (!this.#wholePass()) {
+    if (!(this.#lifecycle.isOpen ? this.#openPass() : this.#closingPass())) {
       return false
     }
     this.#turn.isStirred = true
@@ -411,7 +414,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   }
 
   /** The steps of S5.1. */
-  #wholePass (): boolean {
+  #openPass (): boolean {
     return this.#lifecycle.endIfDue()
       || this.#serveInbox() // 1
       || this.#expire() // 2
@@ -427,9 +430,8 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
 
   /** Those of them that may have something to do when nothing but the handler woke, which is what most turns are about. */
   #quietPass (): boolean {
-    if (this.#isDue || this.#news.deadline <= this.#outlet.now) {
-      this.#turn.isStirred = true
-      return true
+    if (this.#isDue || !this.#lifecycle.isOpen || this.#news.deadline <= this.#outlet.now) {
+      return this.#pass()
     }
     if (this.#outputs.takeNext() || this.#sets.diff() || this.#turn.isStirred) { // 3, 4
       return true
@@ -499,15 +501,17 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   }
 
   #endTurn (): void {
+    const isMoreLeft = this.#hasMoved && this.#endSteps()
+    const isHandlerLater = this.#root.endTurn() && !this.#outputs.isHeld
+    this.#turn.end(isHandlerLater || isMoreLeft)
+  }
+
+  /** True when one of them is to go on in another turn. */
+  #endSteps (): boolean {
+    this.#hasMoved = false
     this.#outputs.endTurn()
     const areStreamsLater = this.#streams.endTurn()
-    const areChangesLater = this.#sets.endTurn()
-    const isHandlerLater = this.#root.endTurn() && !this.#outputs.isHeld
-    if (isHandlerLater || areStreamsLater || areChangesLater) {
-      this.#turn.continueLater()
-    }
-    this.#restsUntil = this.pollTimeout()
-    this.#turn.end()
+    return this.#sets.endTurn() || areStreamsLater
   }
 
   /** The last output is on its way: nothing wakes this connection any more. */

@@ -68,21 +68,12 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
 
   /** Step 4: compares the listings with the last ones, if they may have changed. */
   diff (): boolean {
-    const hostVersion = this.#host?.version ?? 0
-    if (!this.#root.isStale && hostVersion === this.#hostVersion) {
+    const isHostNew = this.#host !== undefined && this.#host.version !== this.#hostVersion
+    if ((!this.#root.isStale && !isHostNew) || this.#changes >= MAX_CHANGES_PER_TURN) {
       return false
     }
-    if (this.#changes >= MAX_CHANGES_PER_TURN) {
-      return false
-    }
-    this.#hostVersion = hostVersion
     this.#root.refresh()
-    if (!this.local.update(this.#root.listing, this.#host ?? NOTHING)) {
-      return false
-    }
-    this.#changes++
-    this.#announce('local', this.local.added, this.local.removed)
-    return true
+    return (isHostNew || !this.local.isLast(this.#root.listing)) && this.#update()
   }
 
   /** The turn is over; true when changes are left for the next one. */
@@ -116,6 +107,16 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
   /** The connection has ended: no list wakes it any more. */
   release (): void {
     this.#host?.detach(this.#waker)
+  }
+
+  #update (): boolean {
+    this.#hostVersion = this.#host?.version ?? 0
+    if (!this.local.update(this.#root.listing, this.#host ?? NOTHING)) {
+      return false
+    }
+    this.#changes++
+    this.#announce('local', this.local.added, this.local.removed)
+    return true
   }
 
   #announce (side: 'local' | 'remote', added: readonly string[], removed: readonly string[]): void {

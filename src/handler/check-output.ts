@@ -16,7 +16,7 @@ const HANDLER_OUTPUTS: Readonly<Record<AnyOutput['type'], true>> = {
  * @throws TypeError as {@link checkPolled} does
  */
 export function checkOutput<Output extends Poll<AnyOutput>> (output: Output): Output {
-  return checkPolled(output, HANDLER_OUTPUTS)
+  return output === PENDING ? output : checkPolled(output, HANDLER_OUTPUTS)
 }
 
 /**

@@ -321,7 +321,6 @@ export class HostLink {
       case 'connection-idle':
       case 'limit-reached':
       case 'inbound-failure':
-      case 'protocols-truncated':
       case 'address-change':
       case 'protocol-warning':
     }

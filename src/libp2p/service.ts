@@ -37,8 +37,9 @@ import type { EventsOptions } from './swarm-events.ts'
 import type { SwarmConfig, SwarmInit } from './swarm-options.ts'
 
 /**
- * A service factory: `services: { swarm: swarm({ behaviours }), ... }`, declared before every other service. Muxers must be
- * wrapped by `negotiated`; `withSwarm` sees to both.
+ * A service factory: `services: { swarm: swarm({ behaviours }), ... }`, declared before every other service. Connections on
+ * muxers that are wrapped by `negotiated` run in native mode, all others in hosted mode; `withSwarm` sees to order and muxers,
+ * and to the gater, without which gates begin at the established stage.
  *
  * @param init - the behaviours, and options; see {@link SwarmInit}
  * @throws TypeError or RangeError for an option that does not exist or is out of its range

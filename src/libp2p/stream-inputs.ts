@@ -61,7 +61,7 @@ export class StreamInputs implements StreamSink {
 
   /** See {@link StreamSink}. */
   get backlog (): Backlog {
-    this.#backlog ??= new Backlog(this.#limits)
+    this.#backlog ??= new Backlog(this.#limits, this.#scheduler)
     return this.#backlog
   }
 

@@ -10,16 +10,11 @@ import type { CallOptions } from '../behaviours/call-options.ts'
 import type { ConnectionId, Direction } from '../core/ids.ts'
 import type { HandlerError, SwarmReport } from '../swarm/swarm-event.ts'
 import type { PeerProtocolsChange } from './peer-protocols-change.ts'
+import type { ConnectionMode } from './connection-mode.ts'
 import type { DialOptions } from './dialer.ts'
 import type { EventsIterator } from './event-stream.ts'
 import type { SwarmProtocols } from './protocol-changes.ts'
 import type { EventsOptions } from './swarm-events.ts'
-
-/**
- * Who negotiates the streams of a connection: the swarm, on a muxer that was wrapped, or the host, on any other: QUIC, WebRTC
- * and WebTransport bring their own, and with the bare service `swarm()` none is wrapped.
- */
-export type ConnectionMode = 'native' | 'hosted'
 
 /** One connection of the swarm; what it shows is as of now. */
 export interface SwarmConnection {

@@ -5,8 +5,9 @@ import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { CallOptions } from '../behaviours/call-options.ts'
 import type { ConnectionId, Direction } from '../core/ids.ts'
 import type { ConnectionDriver } from './connection-driver.ts'
+import type { ConnectionMode } from './connection-mode.ts'
 import type { Scheduler } from './scheduler.ts'
-import type { ConnectionMode, SwarmConnection } from './swarm-api.ts'
+import type { SwarmConnection } from './swarm-api.ts'
 
 /** The application's view of a driven connection. */
 export class DrivenSwarmConnection implements SwarmConnection {

@@ -54,7 +54,7 @@ export class WireReading {
     }
     const call = (event: Event): void => {
       if (typeof listener === 'function') {
-        void listener(event)
+        listener(event)
       } else {
         listener.handleEvent(event)
       }

@@ -18,6 +18,7 @@ import type { IdentifyEvent } from 'libp2p-behaviours/identify'
 import type { IdentifyMessage } from '../../src/behaviours/identify-message.ts'
 import type { Stack } from '../support/nodes.ts'
 import type { IdentifyResult, Libp2p } from '@libp2p/interface'
+import type { AddressManager } from '@libp2p/interface-internal'
 
 afterEach(stopNodes)
 
@@ -202,7 +203,7 @@ describe('identify', () => {
     await until('the push', () => results.length === 2)
     await new Promise((resolve) => { setTimeout(resolve, 100) })
     expect(results).toHaveLength(2)
-    const { addressManager } = (alice as unknown as { components: { addressManager: { confirmObservedAddr (address: unknown): void, addObservedAddr (address: unknown): void } } }).components
+    const { addressManager } = (alice as unknown as { components: { addressManager: AddressManager } }).components
     addressManager.addObservedAddr(multiaddr('/ip4/8.8.8.8/udp/4001/quic-v1'))
     addressManager.confirmObservedAddr(multiaddr('/ip4/8.8.8.8/udp/4001/quic-v1'))
     await until('another push', () => results.length === 3)

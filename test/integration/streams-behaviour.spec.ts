@@ -3,7 +3,7 @@ import { composeBehaviours, toggle } from 'libp2p-behaviours'
 import { streams } from 'libp2p-behaviours/streams'
 import { bytesOf, readText } from '../support/chat.ts'
 import { eventOf, until, within } from '../support/deadline.ts'
-import { ANY_STACK, STACKS, connect, connectionTo, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
+import { ANY_STACK, STACKS, connect, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
 import type { Connection } from '@libp2p/interface'
 import type { AcceptedStreams } from 'libp2p-behaviours/streams'
 import type { Stack } from '../support/nodes.ts'
@@ -151,17 +151,5 @@ describe('streams()', () => {
     }
     // One peer may have 32 streams wait.
     expect([ids.size, accepted.rejected]).toEqual([32, 18])
-  })
-
-  it('lets a connection end that only its waiting streams held open', async () => {
-    const [alice, bob] = await Promise.all([withStreams(ANY_STACK), swarmNode(ANY_STACK, { behaviours: { streams: streams() }, idleTimeoutMs: 50 })])
-    const accepted = bob.services.swarm.behaviours.streams.accept(CHAT)
-    await connect(alice, bob)
-    await alice.services.swarm.behaviours.streams.open(bob.peerId, CHAT)
-    await until('the stream waits', () => accepted.waiting === 1)
-    await connectionTo(bob, alice.peerId)
-    const closed = eventOf<CustomEvent>(bob.services.swarm, 'connection:close')
-    await accepted.return?.()
-    expect((await closed).detail).toMatchObject({ reason: 'keep-alive-timeout' })
   })
 })

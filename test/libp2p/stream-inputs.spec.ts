@@ -40,7 +40,8 @@ function inputs () {
   }
   const scheduler = new ManualScheduler()
   const connection = { status: { phase: 'open' } } as DrainedConnection
-  const streams = new StreamInputs(machine as unknown as Connection<NegotiatedStream>, new ConnectionTurns(turns, connection), scheduler, new TurnBudget(scheduler, 5), LIMITS)
+  const budget = new TurnBudget(scheduler, 5)
+  const streams = new StreamInputs(machine as unknown as Connection<NegotiatedStream>, new ConnectionTurns(turns, connection), scheduler, budget, LIMITS)
   const rest = () => {
     state.isBusy = false
     for (const task of waiting.splice(0)) {

@@ -31,7 +31,7 @@ const limits = fc.record({ maxWaiting: fc.integer({ min: 1, max: 5 }), maxWaitin
 const isAlive = ({ stream }: Offered): boolean => stream.status !== 'reset' && stream.status !== 'aborted'
 
 describe('streams that wait to be taken', () => {
-  it('are taken in order, reset only for want of room, and never lost', async () => {
+  it('are taken in order, reset only for want of room, and never lost', { timeout: 60_000 }, async () => {
     await fc.assert(fc.asyncProperty(limits, fc.array(step, { maxLength: 60, size: 'max' }), async (limits, steps) => {
       const acceptors = new StreamAcceptors()
       const told: AcceptedStream[] = []
