@@ -319,6 +319,7 @@ export class HostLink {
       case 'listen-failure':
       case 'handler-error':
       case 'connection-idle':
+      case 'protocols-truncated':
       case 'limit-reached':
       case 'inbound-failure':
       case 'address-change':

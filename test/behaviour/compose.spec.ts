@@ -353,7 +353,11 @@ describe('a part that wakes itself', () => {
     const { composition } = composed({ a, b })
     const swarm = new Swarm(composition, wakes)
     a.onPoll = (cx) => { cx.wake() }
-    const drain = () => { for (let output = swarm.poll(0); output !== PENDING;) output = swarm.poll(0) }
+    const drain = () => {
+      for (let output = swarm.poll(0); output !== PENDING;) {
+        output = swarm.poll(0)
+      }
+    }
     for (let turn = 0; turn < 5; turn++) {
       b.emit('x')
       const { polls } = a
