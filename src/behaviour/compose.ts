@@ -190,6 +190,10 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
       }
     }
     [this.#ready, this.#later] = [this.#later, this.#ready]
+    // Here, and not when they woke: a wake inside a poll that gave a value is answered by the next poll, which may not come by.
+    if (this.#ready.size > 0) {
+      cx.wake()
+    }
     return PENDING
   }
 
@@ -250,7 +254,6 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
     if (wokeItself) {
       part.isQueued = true
       this.#later.push(part)
-      cx.wake()
     }
     return PENDING
   }

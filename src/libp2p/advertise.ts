@@ -1,3 +1,4 @@
+import { andAllSucceed } from '../concurrency/when-all.ts'
 import { MAX_PROTOCOL_BYTES, brokenProtocolRule } from '../protocols/stream-protocol.ts'
 import type { PeerId, PeerStore, StreamHandlerOptions } from '@libp2p/interface'
 import type { Registrar } from '@libp2p/interface-internal'
@@ -147,7 +148,7 @@ export class Advertiser {
       all.delete(name)
     }
     const lists: ListRegistrar = registrar
-    await Promise.all([
+    await andAllSucceed([
       peerStore.patch(peerId, { protocols: [...all] }),
       ...added.map((name) => registrar.handle(name, host.serve, ENTRY_OPTIONS)),
       removed.length === 0 ? undefined : lists.unhandle(removed)

@@ -5,6 +5,7 @@
 
 import { checkCallOptions } from '../behaviours/call-options.ts'
 import { DialFailureError } from '../behaviour/dial-failure-error.ts'
+import { andAllComplete } from '../concurrency/when-all.ts'
 import { kindOf } from '../core/options.ts'
 import { show } from '../core/printable.ts'
 import { distinct, parseTarget, withPeer } from './addresses.ts'
@@ -106,7 +107,7 @@ export class Dialer {
     for (const dial of this.#dials.keys()) {
       dial.abort(new Error('The node stops'))
     }
-    await Promise.allSettled(this.#dials.values())
+    await andAllComplete(this.#dials.values())
   }
 
   /** Why a dial must not even begin. */

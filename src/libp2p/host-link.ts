@@ -1,4 +1,5 @@
 import { declaredBy } from '../behaviour/joined-listing.ts'
+import { andAllComplete } from '../concurrency/when-all.ts'
 import { ConnectionClosedError } from '../errors.ts'
 import { Admissions } from './admissions.ts'
 import { Advertiser } from './advertise.ts'
@@ -169,7 +170,7 @@ export class HostLink {
   /** Ends all dials, closes all connections in good order, takes back what was announced, and tells the behaviours. */
   async close (): Promise<void> {
     await this.#dialer.close()
-    await Promise.all(Array.from(this.#connections.values(), async (connection) => {
+    await andAllComplete(Array.from(this.#connections.values(), async (connection) => {
       connection.close()
       await connection.whenClosed()
     }))
@@ -318,6 +319,7 @@ export class HostLink {
       case 'listen-failure':
       case 'handler-error':
       case 'connection-idle':
+      case 'protocols-truncated':
       case 'limit-reached':
       case 'inbound-failure':
       case 'address-change':

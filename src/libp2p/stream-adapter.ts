@@ -91,6 +91,8 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   readonly #sink: StreamSink
   readonly #closeStream: Stream['close']
   readonly #closeReadOfStream: Stream['closeRead']
+  /** The host negotiated it, and counts its bytes by itself. */
+  readonly #isHosted: boolean
   #phase: 'waiting' | 'negotiating' | 'assumed' | 'accepted' | 'done' = 'waiting'
   #remoteEnded: boolean
   #hasToldEnd = false
@@ -112,6 +114,7 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
    */
   constructor (stream: Stream, sink: StreamSink) {
     this.#sink = sink
+    this.#isHosted = stream.protocol !== ''
     /* eslint-disable @typescript-eslint/unbound-method -- called with the stream as `this`, by `close` and `closeRead` below */
     this.#closeStream = stream.close
     this.#closeReadOfStream = stream.closeRead
@@ -245,6 +248,9 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
    * @param count - puts wrappers around the methods of the stream
    */
   track (count: (stream: NegotiatedStream) => void): void {
+    if (this.#isHosted) {
+      return
+    }
     const { stream } = this
     const dispatch = stream.dispatchEvent.bind(stream)
     count(stream)

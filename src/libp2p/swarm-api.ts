@@ -99,7 +99,7 @@ export interface Swarm<Parts extends Behaviours = NoBehaviours> extends TypedEve
    * Iterates over the events of behaviours, from the call on; each iterator gets every event that its filter lets through.
    * While `eventBufferSize` of them wait, behaviours and handlers are not polled, so that nothing is lost and slow consumers
    * slow their peers (`overflow: 'stall'`); after `maxStallMs` of that the iterator ends with `OverflowError`. With
-   * `overflow: 'end'` it does so with the first event that does not fit. `break`, the signal and `Symbol.asyncDispose` end it.
+   * `overflow: 'end'` it does so with the first event that does not fit. `break`, the signal and `await using` end it.
    *
    * @throws TypeError for an unknown option or one of the wrong type, or a key that no behaviour has
    */

@@ -1,8 +1,10 @@
+import { CoalescingExecutor } from '../concurrency/coalescing-executor.ts'
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { PENDING } from '../core/poll.ts'
 import { Swarm } from '../swarm/swarm.ts'
 import type { KeyedEvent } from '../behaviour/inference.ts'
 import type { NetworkBehaviour } from '../behaviour/network-behaviour.ts'
+import type { Task } from '../concurrency/coalescing-executor.ts'
 import type { PooledConnection } from '../swarm/pooled-connection.ts'
 import type { SwarmEvent } from '../swarm/swarm-event.ts'
 import type { CountUndelivered } from '../swarm/wishes.ts'
@@ -71,14 +73,22 @@ export class SwarmDriver<Driven extends DrainedConnection> implements Turns {
   readonly #timer: Timer
   /** Not bounded: filled by what one drain causes inside the host, and emptied right after it. */
   readonly #waiting: BoundedQueue<() => void> = new BoundedQueue(Infinity)
+  /** The one job of this driver, made once: any number of wakes is one run of it (S10.20). */
+  readonly #task: Task
   #isBusy = false
   #isEmptying = false
-  #isAsked = false
-  #isContinuing = false
 
   constructor (components: SwarmDriverComponents) {
     this.#components = components
     this.swarm = new Swarm(components.root, () => { this.#wake() }, components.onUndelivered)
+    const { scheduler, turnBudgetMs } = components
+    const executor = new CoalescingExecutor({
+      now: () => scheduler.now(),
+      soon: (turn) => { scheduler.soon(turn) },
+      later: (turn) => { scheduler.later(turn) },
+      onError: (cause) => { components.onError(cause) }
+    }, { turnBudgetMs })
+    this.#task = executor.task(() => { this.turn() })
     this.#timer = components.scheduler.timer(() => { this.turn() })
   }
 
@@ -172,7 +182,7 @@ export class SwarmDriver<Driven extends DrainedConnection> implements Turns {
     }
     this.#timer.arm(this.swarm.pollTimeout())
     if (isSpent || this.swarm.wantsTurn) {
-      this.#continueLater()
+      this.#task.defer()
     }
   }
 
@@ -201,23 +211,10 @@ export class SwarmDriver<Driven extends DrainedConnection> implements Turns {
     this.#components.onIdle()
   }
 
+  /** From outside a drain. What wakes by a promise each time spends the executor's budget, and then waits as well. */
   #wake (): void {
-    if (!this.#isBusy && !this.#isAsked) {
-      this.#isAsked = true
-      this.#components.scheduler.soon(() => {
-        this.#isAsked = false
-        this.turn()
-      })
-    }
-  }
-
-  #continueLater (): void {
-    if (!this.#isContinuing) {
-      this.#isContinuing = true
-      this.#components.scheduler.later(() => {
-        this.#isContinuing = false
-        this.turn()
-      })
+    if (!this.#isBusy) {
+      this.#task.schedule()
     }
   }
 }

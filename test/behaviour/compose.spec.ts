@@ -3,6 +3,7 @@ import { attachBehaviour } from '../../src/behaviour/attach.ts'
 import { composeBehaviours } from '../../src/behaviour/compose.ts'
 import { PENDING } from '../../src/core/poll.ts'
 import { ProtocolList } from '../../src/protocols/protocol-list.ts'
+import { Swarm } from '../../src/swarm/swarm.ts'
 import { RecordingHandler } from '../../src/testing/recording-handler.ts'
 import { RecordingBehaviour } from '../support/recording-behaviour.ts'
 import { ALICE, BOB, NEVER_ABORTED, SOMEWHERE, VirtualWorld, componentsOf } from '../support/virtual-world.ts'
@@ -343,6 +344,27 @@ describe('declared protocols of a composition', () => {
     list.add('/more')
 
     expect(cx.wakes).toBe(1)
+  })
+})
+
+describe('a part that wakes itself', () => {
+  it('is polled in the next turn, also if another part gave a value meanwhile (S4.8)', () => {
+    const wakes = vi.fn()
+    const { composition } = composed({ a, b })
+    const swarm = new Swarm(composition, wakes)
+    a.onPoll = (cx) => { cx.wake() }
+    const drain = () => {
+      for (let output = swarm.poll(0); output !== PENDING;) {
+        output = swarm.poll(0)
+      }
+    }
+    for (let turn = 0; turn < 5; turn++) {
+      b.emit('x')
+      const { polls } = a
+      drain()
+      expect(a.polls).toBeGreaterThan(polls)
+      expect(swarm.wantsTurn).toBe(true)
+    }
   })
 })
 

@@ -1,3 +1,4 @@
+import { defaultLogger } from '@libp2p/logger'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Outbox, protocolBehaviour } from 'libp2p-behaviours'
 import { ping } from 'libp2p-behaviours/ping'
@@ -5,7 +6,7 @@ import { requestResponse } from 'libp2p-behaviours/request-response'
 import { CHAT, bytesOf, chat, textOf } from '../support/chat.ts'
 import { eventOf, until, within } from '../support/deadline.ts'
 import { ANY_STACK, SEES_RESETS, STACKS, connect, connectionTo, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
-import type { PeerId } from '@libp2p/interface'
+import type { ComponentLogger, PeerId } from '@libp2p/interface'
 import type { ConnectionEvent, ConnectionHandler, NegotiatedStream, NetworkBehaviour, PollContext, ToSwarm } from 'libp2p-behaviours'
 
 afterEach(stopNodes)
@@ -203,5 +204,35 @@ describe('swarm.events()', () => {
     const next = alice.services.swarm.events().next()
     await alice.stop()
     expect(await within('the end', next)).toEqual({ done: true, value: undefined })
+  })
+})
+
+describe('what is foreign and throws (S4.15)', () => {
+  it('is reported once per second and source: a logger, a subscriber, a listener, a thenable; all others are served', async () => {
+    const broken = (): never => { throw new Error('logger') }
+    const stock = defaultLogger()
+    const logger: ComponentLogger = {
+      forComponent: (name) => name === 'libp2p:behaviours' ? Object.assign(broken, stock.forComponent(name), { error: broken }) : stock.forComponent(name)
+    }
+    const bob = await swarmNode(ANY_STACK, { behaviours: { chat: chat() } }, { logger })
+    const alice = await swarmNode(ANY_STACK, { behaviours: { chat: chat() } })
+    await connect(alice, bob)
+    const { swarm: bobs } = bob.services
+    const sources: string[] = []
+    bobs.addEventListener('handler:error', ({ detail }) => { sources.push(detail.method) })
+    bobs.addEventListener('behaviour:event', () => { throw new Error('listener') })
+    const thenable = { then () { throw new Error('thenable') } }
+    bobs.protocols.subscribe({ side: 'local', protocol: '/new/1' }, () => thenable)
+    bobs.protocols.subscribe({ side: 'local', protocol: '/new/1' }, () => { throw new Error('subscriber') })
+    let served = 0
+    bobs.protocols.subscribe({ side: 'local', protocol: '/new/1' }, () => { served++ })
+    const texts: string[] = []
+    bobs.addEventListener('behaviour:event', ({ detail }) => { texts.push(detail.event.text) })
+    for (const text of ['one', 'two', 'three']) {
+      await alice.services.swarm.behaviours.chat.say(bob.peerId, text)
+    }
+    await bob.handle('/new/1', () => {})
+    await until('all are served', () => texts.length === 3 && served > 0)
+    expect(sources.sort()).toEqual(['listener for behaviour:event', 'logger', 'protocols.subscribe'])
   })
 })

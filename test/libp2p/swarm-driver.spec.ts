@@ -117,6 +117,34 @@ describe('SwarmDriver', () => {
     expect(polls).toBeGreaterThan(before)
   })
 
+  it('goes on in a macrotask when wakes by a promise each have spent the time of a turn, and not before (S5.3)', () => {
+    const { scheduler, root, events } = driven({ turnBudgetMs: 10 })
+    scheduler.tickMs = 1
+    let microtasks = 0
+    const wakeByPromise = () => { root.emit('again') }
+    for (; scheduler.macrotasks.length === 0 && microtasks < 100; microtasks++) {
+      wakeByPromise()
+      scheduler.run(scheduler.microtasks)
+    }
+    expect(microtasks).toBeGreaterThan(1)
+    expect(microtasks).toBeLessThan(20)
+    wakeByPromise()
+    expect(scheduler.microtasks).toEqual([])
+    scheduler.run(scheduler.macrotasks)
+    expect(events).toHaveLength(microtasks + 1)
+    wakeByPromise()
+    expect(scheduler.microtasks).toHaveLength(1)
+  })
+
+  it('allocates no job for a wake: it is the same function each time', () => {
+    const { scheduler, root } = driven()
+    root.emit('a')
+    const [first] = scheduler.microtasks
+    scheduler.run(scheduler.microtasks)
+    root.emit('b')
+    expect(scheduler.microtasks).toEqual([first])
+  })
+
   it('stops when the time of the turn is up, and goes on in a macrotask', () => {
     const { scheduler, root, driver, events } = driven({ turnBudgetMs: 5 })
     scheduler.tickMs = 2
