@@ -30,8 +30,8 @@ async function isQuicThere (): Promise<boolean> {
 export default defineConfig(async () => ({
   test: {
     projects: [
-      project('hosted', [...SPECS, 'dial']),
-      project('mixed', SPECS),
+      project('hosted', [...SPECS, 'dial', 'streams-behaviour']),
+      project('mixed', [...SPECS, 'streams-behaviour']),
       ...await isQuicThere() ? [project('quic', [...SPECS, 'gates'])] : []
     ],
     setupFiles: ['test/support/polyfill.ts'],
