@@ -6,7 +6,7 @@ import { identifyPush } from '@libp2p/identify'
 import { multiaddr } from '@multiformats/multiaddr'
 import { encode } from 'it-length-prefixed'
 import { afterEach, describe, expect, it } from 'vitest'
-import { ProtocolList } from 'libp2p-behaviours'
+import { ProtocolList, protocolBehaviour } from 'libp2p-behaviours'
 import { identify } from 'libp2p-behaviours/identify'
 import { ping } from 'libp2p-behaviours/ping'
 import { encodeIdentify } from '../../src/behaviours/identify-message.ts'
@@ -137,6 +137,25 @@ describe.each(STACKS)('identify over %s', (stack) => {
     await until('the protocol goes', () => alice.services.swarm.protocols.supports(bob.peerId, '/new') === false)
     expect(heard.filter(({ type }) => type === 'pushed').length).toBeGreaterThanOrEqual(2)
     expect(heard.filter(({ type }) => type === 'error')).toEqual([])
+  })
+
+  it('takes the answer of a peer that resets its stream in the same moment', async () => {
+    const bob = await swarmNodeWith(stack, {}, {
+      behaviours: {
+        hasty: protocolBehaviour({
+          protocols: ID,
+          inbound: (stream) => {
+            stream.send(encode.single(encodeIdentify({ protocols: ['/x'] })))
+            stream.abort(new Error('I am done'))
+          }
+        })
+      }
+    })
+    const alice = await ours(stack)
+    await connect(alice, bob)
+    for (let at = 0; at < 10; at++) {
+      expect((await alice.services.swarm.behaviours.identify.identify(bob.peerId)).protocols).toEqual(['/x'])
+    }
   })
 
   it('says more than one message holds, and takes it in', async () => {

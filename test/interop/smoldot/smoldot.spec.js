@@ -138,7 +138,7 @@ describe.concurrent('smoldot as a dialer', () => {
   }, 60_000)
 
   it('is identified by our own behaviour, and identifies us, without any stock service', async () => {
-    const own = await swarmNode({ behaviours: { identify: identify(), ping: ping({ intervalMs: 5000 }) } }, {})
+    const own = await swarmNode({ behaviours: { identify: identify({ timeoutMs: 30_000 }), ping: ping({ intervalMs: 5000 }) } }, {})
     await dialWith('smoldot', own.node)
     const { event } = await until('identify', () => own.of(undefined).find(({ behaviour }) => behaviour === 'identify'))
     expect(event, String(event.error)).toMatchObject({ type: 'identified', info: { agentVersion: 'smoldot-light-wasm 3.4.1' } })
