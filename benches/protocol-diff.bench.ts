@@ -87,7 +87,7 @@ const changing = matrix({
   name: 'protocol-diff-changes',
   axes: {
     change: CHANGES,
-    protocols: [10, 100, 1000],
+    protocols: [10, 1000],
     variant: ['marks', 'clone']
   },
   baseline: { variant: 'clone' },

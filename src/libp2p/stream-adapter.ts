@@ -1,11 +1,12 @@
 import { StreamMessageEvent, StreamResetError } from '@libp2p/interface'
 import { Uint8ArrayList } from 'uint8arraylist'
 import { LazyUse } from './lazy-use.ts'
+import { Waiting } from './next-turn.ts'
 import { PAUSE_ABOVE_BYTES, chunksOf } from './stream-reader.ts'
 import { StreamWriter } from './stream-writer.ts'
 import type { AbortOptions, Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
-import type { StreamPort } from '../connection/muxer-port.ts'
+import type { StreamPlaces, StreamPort } from '../connection/muxer-port.ts'
 import type { Backlog } from './backlog.ts'
 import type { StreamEnd } from './stream-reader.ts'
 
@@ -17,7 +18,7 @@ export interface StreamSink {
   readonly backlog: Backlog
   /** Runs `task` when the running drain has ended. */
   whenIdle (task: () => void): void
-  /** Runs `task` in the next turn of the event loop. */
+  /** Runs `task` in the next turn of the event loop, or in a later one if that has no time for it. */
   nextTurn (task: () => void): void
   /** Takes bytes of the negotiation, and drains inside the event that brought them. */
   streamData (port: StreamAdapter, bytes: Uint8Array): void
@@ -27,8 +28,10 @@ export interface StreamSink {
   streamClosed (port: StreamAdapter): void
   /** Both directions are gone at once: reset, aborted, or lost with the connection. */
   streamReset (port: StreamAdapter, error: Error): void
-  /** Calls `port.tellClosing()` when the event loop has turned. May be called at any time. */
-  tellClosingLater (port: StreamAdapter): void
+  /** Calls `tellClosing()` of the stream when the event loop has turned. May be called at any time. */
+  tellClosingLater (waiting: Waiting<StreamAdapter>): void
+  /** Takes {@link tellClosingLater} back. */
+  tellClosingNever (waiting: Waiting<StreamAdapter>): void
   /** This side is closed, and nobody reads. */
   streamClosing (port: StreamAdapter): void
   /** The stream no longer holds its connection open. May be called at any time. */
@@ -42,6 +45,11 @@ const ADAPTER: unique symbol = Symbol('libp2p-behaviours.stream')
 
 interface Adopted extends Stream {
   readonly [ADAPTER]: StreamAdapter
+}
+
+/** Whether a connection of the swarm has `stream`. */
+export function isAdopted (stream: Stream): boolean {
+  return ADAPTER in stream
 }
 
 /** Whether `stream` was agreed for a behaviour. */
@@ -79,6 +87,7 @@ const ADOPTED_METHODS = {
  */
 export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   readonly stream: NegotiatedStream
+  places: StreamPlaces | undefined = undefined
   readonly #sink: StreamSink
   readonly #closeStream: Stream['close']
   readonly #closeReadOfStream: Stream['closeRead']
@@ -86,6 +95,8 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   #remoteEnded: boolean
   #hasToldEnd = false
   #hasToldClosing = false
+  /** Waits to tell that this side was closed. */
+  #closing: Waiting<StreamAdapter> | undefined
   #isOfHost = false
   #failure: Error | undefined
   #lazy: LazyUse | undefined
@@ -227,6 +238,22 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     }
   }
 
+  /**
+   * Lets somebody count the bytes of the user of the stream, as the host does for its own streams. The answer of a peer that
+   * has yet to agree is none of them (S2.7).
+   *
+   * @param count - puts wrappers around the methods of the stream
+   */
+  track (count: (stream: NegotiatedStream) => void): void {
+    const { stream } = this
+    const dispatch = stream.dispatchEvent.bind(stream)
+    count(stream)
+    if (this.#phase === 'assumed') {
+      const counted = stream.dispatchEvent.bind(stream)
+      stream.dispatchEvent = (event) => this.#phase === 'assumed' ? dispatch(event) : counted(event)
+    }
+  }
+
   /** See {@link NegotiatedStream}. */
   ignoreForKeepAlive (): void {
     this.#sink.ignoreForKeepAlive(this)
@@ -256,11 +283,6 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
       : this.#lazy.closeRead(() => this.#closeReadOfStream.call(this.stream, options)))
   }
 
-  /** See {@link NextTurn}. */
-  get isDone (): boolean {
-    return this.#phase === 'done'
-  }
-
   /**
    * The host's `close()` ends one direction only. Whoever reads goes on reading, and nobody limits how long the host's own
    * services may do so; any other stream is done with, and the peer has a limited time to end its side (S6.3).
@@ -279,10 +301,17 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     if (!this.#isOfHost) {
       // Who has begun to read since it was told may have stopped by this.
       this.#hasToldClosing = false
-      const tellLater = (): void => { this.#sink.tellClosingLater(this) }
+      const tellLater = (): void => { this.#tellClosingLater() }
       closed.then(tellLater, tellLater)
     }
     return closed
+  }
+
+  #tellClosingLater (): void {
+    if (this.#phase !== 'done') {
+      this.#closing ??= new Waiting(this)
+      this.#sink.tellClosingLater(this.#closing)
+    }
   }
 
   get #ownWriter (): StreamWriter {
@@ -382,6 +411,13 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     }
   }
 
+  /** For a stream that came late, from the host: nobody tells once more of what has ended it already. */
+  checkOver (): void {
+    if (isOver(this.stream)) {
+      this.#settle()
+    }
+  }
+
   /** Tells of an end that has come, once every byte before it was taken: the host fires its events ahead of its buffer. */
   #settle (): void {
     if (this.#sink.isBusy) {
@@ -403,6 +439,9 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   #tellOver (): void {
     const isOrderly = this.#phase === 'accepted' && this.#remoteEnded && this.stream.status === 'closed'
     this.#phase = 'done'
+    if (this.#closing !== undefined) {
+      this.#sink.tellClosingNever(this.#closing)
+    }
     if (isOrderly) {
       this.#sink.streamClosed(this)
     } else {

@@ -12,7 +12,7 @@ import { ping } from 'libp2p-behaviours/ping'
 import { encodeIdentify } from '../../src/behaviours/identify-message.ts'
 import { chat } from '../support/chat.ts'
 import { eventOf, until, within } from '../support/deadline.ts'
-import { ANY_STACK, STACKS, bareNode, connect, connectionTo, stockNode, stopNodes, swarmNode, swarmNodeWith } from '../support/nodes.ts'
+import { ANY_STACK, IS_NATIVE, STACKS, emptyNode, connect, connectionTo, stockNode, stopNodes, swarmNode, swarmNodeWith } from '../support/nodes.ts'
 import type { ConnectionEvent, ConnectionHandler, EstablishedConnection, NetworkBehaviour } from 'libp2p-behaviours'
 import type { IdentifyEvent } from 'libp2p-behaviours/identify'
 import type { IdentifyMessage } from '../../src/behaviours/identify-message.ts'
@@ -54,7 +54,7 @@ function identifiedBy (node: Libp2p): IdentifyResult[] {
 
 /** A peer that says what it likes: as an answer, and in pushes. */
 async function odd (answer: Partial<IdentifyMessage>) {
-  const node = await bareNode(ANY_STACK)
+  const node = await emptyNode(ANY_STACK)
   await node.handle(ID, async (stream) => {
     stream.send(encode.single(encodeIdentify(answer)))
     await stream.close()
@@ -139,7 +139,8 @@ describe.each(STACKS)('identify over %s', (stack) => {
     expect(heard.filter(({ type }) => type === 'error')).toEqual([])
   })
 
-  it('takes the answer of a peer that resets its stream in the same moment', async () => {
+  // Where the host negotiates, such a stream may be lost before we get it.
+  it.skipIf(!IS_NATIVE)('takes the answer of a peer that resets its stream in the same moment', async () => {
     const bob = await swarmNodeWith(stack, {}, {
       behaviours: {
         hasty: protocolBehaviour({

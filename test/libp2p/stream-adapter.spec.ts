@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { Backlog } from '../../src/libp2p/backlog.ts'
 import { StreamAdapter } from '../../src/libp2p/stream-adapter.ts'
 import { fakeStreams } from '../support/fake-stream.ts'
+import type { Waiting } from '../../src/libp2p/next-turn.ts'
 import type { StreamSink } from '../../src/libp2p/stream-adapter.ts'
 
 const bytesOf = (text: string) => new TextEncoder().encode(text)
@@ -45,7 +46,8 @@ class RecordingSink implements StreamSink {
   streamEnded (): void { this.#tell('end') }
   streamClosed (): void { this.#tell('closed') }
   streamReset (_port: StreamAdapter, error: Error): void { this.#tell(`reset ${error.name}`) }
-  tellClosingLater (port: StreamAdapter): void { setImmediate(() => { port.tellClosing() }) }
+  tellClosingLater ({ member }: Waiting<StreamAdapter>): void { setImmediate(() => { member.tellClosing() }) }
+  tellClosingNever (): void {}
   streamClosing (): void { this.#tell('closing') }
   ignoreForKeepAlive (): void { this.told.push('ignore') }
 
