@@ -61,7 +61,7 @@ describe('what behaviours hear of their node (S7.8)', () => {
     await alice.services.swarm.connections[0]?.close()
     await alice.stop()
     expect(heard.map(({ type }) => type)).toEqual([
-      'new-listener', 'new-listen-address', 'connection-established', 'connection-closed', 'expired-listen-address', 'listener-closed'
+      'new-listener', 'new-listen-address', 'connection-established', 'connection-closed', 'swarm-stopped', 'expired-listen-address', 'listener-closed'
     ])
     expect(heard[1]).toMatchObject({ address: address?.decapsulate('/p2p') })
     expect(heard[2]).toMatchObject({ peer: bob.peerId, direction: 'outbound', otherEstablished: 0 })
