@@ -7,9 +7,13 @@ import { checkCallback } from './stream-callback.ts'
  * that of whoever gave the value.
  */
 export interface Codec<Request, Response> {
+  /** On the requester's side. */
   encodeRequest (request: Request): Uint8Array
+  /** On the responder's side. */
   decodeRequest (bytes: Uint8Array): Request
+  /** On the responder's side. */
   encodeResponse (response: Response): Uint8Array
+  /** On the requester's side. */
   decodeResponse (bytes: Uint8Array): Response
 }
 

@@ -18,7 +18,7 @@ export type WithSwarmOptions<Services extends ServiceMap, Parts extends Behaviou
 
 /**
  * Plugs behaviours into a node: wraps its stream muxers and its connection gater, and puts the service `swarm` before its
- * other services, so that it hears of a connection first. The node needs `identify` among its services.
+ * other services, so that it hears of a connection first. The node needs identify: the stock service, or the behaviour of `./identify`.
  *
  * @param options - the options of the node, as for `createLibp2p`; not changed
  * @param init - the behaviours, and options; see {@link SwarmInit}

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { IdentifyHandler } from '../../src/behaviours/identify-handler.ts'
+import { IdentifyHost } from '../../src/behaviours/identify-host.ts'
 import { PingHandler } from '../../src/behaviours/ping-handler.ts'
 import { protocolHandler } from '../../src/behaviours/protocol-handler.ts'
 import { RequestHandler } from '../../src/behaviours/request-handler.ts'
@@ -9,6 +11,7 @@ import { PENDING } from '../../src/core/poll.ts'
 import { composeHandlers } from '../../src/handler/compose.ts'
 import { ProtocolList } from '../../src/protocols/index.ts'
 import { RecordingHandler, handlerComplianceSuite } from '../../src/testing/index.ts'
+import { identifyComponents } from '../support/identify-components.ts'
 import { ALICE, NEVER_ABORTED, SOMEWHERE } from '../support/virtual-world.ts'
 import type { PollContext, ProtocolsChange } from 'libp2p-behaviours'
 import type { AnyHandler } from '../../src/behaviour/connection-handler.ts'
@@ -25,6 +28,13 @@ const connection = { id: 'c1', peer: ALICE, direction: 'outbound', address: SOME
 function requestHandler (): RequestHandler<Uint8Array, Uint8Array> {
   const limits = { maxRequestBytes: 100, maxResponseBytes: 100, maxInboundRequests: 2, maxQueuedInboundRequests: 1, maxOutboundRequests: 2, timeoutMs: 1000 }
   return new RequestHandler({ protocols: ['/compliance/request/1.0.0'], serve: () => new Uint8Array(1), codec: BYTES, limits }, connection)
+}
+
+const host = await identifyComponents()
+
+function identifyHandler (): IdentifyHandler {
+  const config = { timeoutMs: 1000, pushIntervalMs: 100, pushBurst: 2, maxMessageBytes: 100, maxMessages: 2 }
+  return new IdentifyHandler(config, new IdentifyHost(host.given, { agentVersion: 'a', protocolVersion: 'p' }), connection)
 }
 
 function streamsHandler (): AnyHandler {
@@ -51,6 +61,7 @@ handlerComplianceSuite(runner, 'protocolHandler', {
   behaviourEvents: [openStream, { ...openStream, protocols: ['/other/1'] }]
 })
 handlerComplianceSuite(runner, 'the handler of ping', { create: ping, behaviourEvents: [{ type: 'ping-now' }] })
+handlerComplianceSuite(runner, 'the handler of identify', { create: identifyHandler, behaviourEvents: [{ type: 'ask-now' }, { type: 'addresses-changed' }] })
 handlerComplianceSuite(runner, 'the handler of requestResponse', { create: requestHandler, get behaviourEvents () { return [send(), send(), send()] } })
 handlerComplianceSuite(runner, 'the handler of streams', { create: streamsHandler, behaviourEvents: [{ ...openStream, protocols: ['/other/1'] }] })
 handlerComplianceSuite(runner, 'RecordingHandler', { create: () => new RecordingHandler(['/a']) })

@@ -6,13 +6,13 @@ import { identifyPush } from '@libp2p/identify'
 import { multiaddr } from '@multiformats/multiaddr'
 import { encode } from 'it-length-prefixed'
 import { afterEach, describe, expect, it } from 'vitest'
-import { ProtocolList } from 'libp2p-behaviours'
+import { ProtocolList, protocolBehaviour } from 'libp2p-behaviours'
 import { identify } from 'libp2p-behaviours/identify'
 import { ping } from 'libp2p-behaviours/ping'
 import { encodeIdentify } from '../../src/behaviours/identify-message.ts'
 import { chat } from '../support/chat.ts'
 import { eventOf, until, within } from '../support/deadline.ts'
-import { ANY_STACK, STACKS, emptyNode, connect, connectionTo, stockNode, stopNodes, swarmNode, swarmNodeWith } from '../support/nodes.ts'
+import { ANY_STACK, IS_NATIVE, STACKS, emptyNode, connect, connectionTo, stockNode, stopNodes, swarmNode, swarmNodeWith } from '../support/nodes.ts'
 import type { ConnectionEvent, ConnectionHandler, EstablishedConnection, NetworkBehaviour } from 'libp2p-behaviours'
 import type { IdentifyEvent } from 'libp2p-behaviours/identify'
 import type { IdentifyMessage } from '../../src/behaviours/identify-message.ts'
@@ -137,6 +137,26 @@ describe.each(STACKS)('identify over %s', (stack) => {
     await until('the protocol goes', () => alice.services.swarm.protocols.supports(bob.peerId, '/new') === false)
     expect(heard.filter(({ type }) => type === 'pushed').length).toBeGreaterThanOrEqual(2)
     expect(heard.filter(({ type }) => type === 'error')).toEqual([])
+  })
+
+  // Where the host negotiates, such a stream may be lost before we get it.
+  it.skipIf(!IS_NATIVE)('takes the answer of a peer that resets its stream in the same moment', async () => {
+    const bob = await swarmNodeWith(stack, {}, {
+      behaviours: {
+        hasty: protocolBehaviour({
+          protocols: ID,
+          inbound: (stream) => {
+            stream.send(encode.single(encodeIdentify({ protocols: ['/x'] })))
+            stream.abort(new Error('I am done'))
+          }
+        })
+      }
+    })
+    const alice = await ours(stack)
+    await connect(alice, bob)
+    for (let at = 0; at < 10; at++) {
+      expect((await alice.services.swarm.behaviours.identify.identify(bob.peerId)).protocols).toEqual(['/x'])
+    }
   })
 
   it('says more than one message holds, and takes it in', async () => {

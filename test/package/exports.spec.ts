@@ -85,6 +85,10 @@ const published: Record<string, Names> = {
     values: ['CoalescingExecutor', 'andAllComplete', 'andAllSucceed', 'gather', 'inlineExecutor', 'whenAllComplete', 'whenAllSucceed'],
     types: ['CoalescingExecutorComponents', 'CoalescingExecutorInit', 'Executor', 'Gathered', 'Outcomes', 'Task', 'WhenAllOptions']
   },
+  './identify': {
+    values: ['identify'],
+    types: ['CallOptions', 'Identify', 'IdentifyAction', 'IdentifyEvent', 'IdentifyInfo', 'IdentifyInit', 'SignalOptions']
+  },
   './ping': {
     values: ['ping'],
     types: ['CallOptions', 'Ping', 'PingEvent', 'PingInit', 'SignalOptions']

@@ -89,12 +89,15 @@ export async function stockNode (stack: Stack, options: NodeOptions = {}): Promi
 
 /** A node with the plug-in. */
 export async function swarmNode<const Parts extends Behaviours> (stack: Stack, init: SwarmInit<Parts>, options: NodeOptions = {}): Promise<SwarmNode<Parts>> {
-  const isBare = MODE === 'hosted' || (MODE === 'mixed' && swarmNodes++ % 2 === 1)
-  return isBare ? bareNode(stack, init, options) : pluggedNode(stack, init, options)
+  return isNextHosted() ? bareNode(stack, init, options) : pluggedNode(stack, init, options)
 }
 
 /** Nodes with the plug-in that the test has made. */
 let swarmNodes = 0
+
+function isNextHosted (): boolean {
+  return MODE === 'hosted' || (MODE === 'mixed' && swarmNodes++ % 2 === 1)
+}
 
 async function pluggedNode<const Parts extends Behaviours> (stack: Stack, init: SwarmInit<Parts>, options: NodeOptions): Promise<SwarmNode<Parts>> {
   const node = await createLibp2p(withSwarm({ ...optionsFor(stack), ...options, services: stockServices() }, init))
@@ -120,7 +123,10 @@ export async function emptyNode (stack: Stack): Promise<Libp2p> {
 export async function swarmNodeWith<Services extends ServiceMap, const Parts extends Behaviours> (
   stack: Stack, services: WithSwarmOptions<Services, Parts>['services'], init: SwarmInit<Parts>, options: NodeOptions = {}
 ): Promise<Libp2p<Services & { swarm: Swarm<Parts> }>> {
-  const node = await createLibp2p(withSwarm<Services, Parts>({ ...optionsFor(stack), ...options, services }, init))
+  const host = { ...optionsFor(stack), ...options }
+  const plugged = withSwarm<Services, Parts>({ ...host, services }, init)
+  const { services: all } = plugged
+  const node = await createLibp2p(isNextHosted() ? { ...host, ...all === undefined ? {} : { services: all } } : plugged)
   running.add(node)
   return node
 }

@@ -5,6 +5,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { protocolBehaviour } from 'libp2p-behaviours'
+import { identify } from 'libp2p-behaviours/identify'
 import { ping } from 'libp2p-behaviours/ping'
 import { HEADER, VERSIONS, countPings, dialWith, frame, openConnections, rawStream, sleep, stopAll, swarmNode, until } from './peer.js'
 
@@ -134,6 +135,18 @@ describe.concurrent('smoldot as a dialer', () => {
     expect(new Set(streams)).toEqual(new Set(['block-announces', 'transactions', 'grandpa'].map((name) => `/${genesis}/${name}/1`)))
     expect(other.of('handler-error')).toEqual([])
     expect(openConnections(other)).toHaveLength(1)
+  }, 60_000)
+
+  it('is identified by our own behaviour, and identifies us, without any stock service', async () => {
+    const own = await swarmNode({ behaviours: { identify: identify({ timeoutMs: 30_000 }), ping: ping({ intervalMs: 5000 }) } }, {})
+    await dialWith('smoldot', own.node)
+    const { event } = await until('identify', () => own.of(undefined).find(({ behaviour }) => behaviour === 'identify'))
+    expect(event, String(event.error)).toMatchObject({ type: 'identified', info: { agentVersion: 'smoldot-light-wasm 3.4.1' } })
+    expect(event.info.protocols).toContain(PING)
+    expect(own.identified[0]).toMatchObject({ protocols: event.info.protocols })
+    await sleep(5000)
+    expect(openConnections(own)).toHaveLength(1)
+    expect(own.of(undefined).filter(({ event: { type } }) => type === 'error' || type === 'failure')).toEqual([])
   }, 60_000)
 
   it('is closed by us when it has been idle for 10 s, its pings notwithstanding, and comes back by itself', async () => {
