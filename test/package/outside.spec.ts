@@ -59,7 +59,7 @@ describe('a project that has installed the package', { timeout: TIMEOUT_MS }, ()
   })
 
   it('is told of a mistake', () => {
-    writeFileSync(join(project, 'mistake.ts'), "import { ping } from 'libp2p-behaviours/ping'\nping({ interval: 10 })\n")
+    writeFileSync(join(project, 'mistake.ts'), 'import { ping } from "libp2p-behaviours/ping"\nping({ interval: 10 })\n')
     expect(check({ skipLibCheck: true }, 'mistake.ts')).toEqual([expect.stringMatching(/^mistake\.ts\(2,8\): error TS2561/)])
   })
 })

@@ -3,6 +3,10 @@
  * misuse is refused. Type-checked as a project of its own, with the declarations of all packages (outside.spec.ts).
  */
 
+/* eslint-disable @typescript-eslint/no-unused-vars, @typescript-eslint/no-unnecessary-type-parameters, @typescript-eslint/no-unsafe-call -- the
+   types of things are asked for, not their values */
+/* eslint-disable @typescript-eslint/no-unnecessary-type-arguments -- written out, as users do */
+
 import { identify } from '@libp2p/identify'
 import { noise } from '@libp2p/noise'
 import { tcp } from '@libp2p/tcp'
