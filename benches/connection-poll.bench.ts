@@ -1,7 +1,7 @@
 import { PENDING, composeHandlers } from 'libp2p-behaviours'
 import { matrix } from 'libp2p-behaviours/bench'
 import { Connection } from 'libp2p-behaviours/connection'
-import { CloningTwin } from './cloning-twin.ts'
+import { CloningDiff } from './cloning-diff.ts'
 import { SpinningHandler } from './spinning-handler.ts'
 import type { MuxerPort } from 'libp2p-behaviours/connection'
 
@@ -9,12 +9,13 @@ import type { MuxerPort } from 'libp2p-behaviours/connection'
  * What an iteration, one turn of a connection from its wake to PENDING, does:
  * - `idle`: nothing woke; the connection is polled all the same
  * - `one-woke`: one handler woke, and nothing changed
- * - `clone`: the slow twin of `one-woke`
+ * - `clone`: the slow twin of `one-woke`, which after each poll of the connection puts all names in a new set and compares it
  * - `mark-sweep`: the same names as before in another order, in an array that is not frozen: the full diff, without a change
  * - `one-added`: the handler that woke lists one name more, or one less
  * - `all-changed`: each handler woke, and lists other names than before
  */
 const VARIANTS = ['idle', 'one-woke', 'clone', 'mark-sweep', 'one-added', 'all-changed'] as const
+const FINDING_NOTHING: ReadonlyArray<typeof VARIANTS[number]> = ['idle', 'one-woke', 'clone']
 
 /** What is timed, and the proof that its work was done. */
 interface Bench {
@@ -31,23 +32,48 @@ const SIZES = [
   [200, 1], [200, 5]
 ] as const
 
+/** Those of them at which all variants are measured; at the others the ones that are polled for nothing. */
+const CHANGING = ['1 of 10', '1 of 1000', '10 of 10', '20 of 100', '200 of 5']
+
+/** 10 names in all, and 1000. */
+const FEW = [[1, 10], [5, 2], [10, 1]] as const
+const MANY = [[1, 1000], [5, 200], [10, 100]] as const
+
+/** At sizes of as many names, what finds nothing is so much faster than its slow twin. */
+function fasterThanClone (sizes: typeof FEW | typeof MANY, most: number) {
+  return sizes.flatMap(([behaviours, protocols]) => (['idle', 'one-woke'] as const).map(variant => (
+    { where: { behaviours, protocols, variant }, to: { variant: 'clone' }, ratio: [0, most] } as const
+  )))
+}
+
 /** One turn of a connection: see the variants. */
 export default matrix({
   name: 'connection-poll',
   axes: {
     behaviours: [1, 5, 10, 20, 200],
-    iterations: [1000],
+    /** Few where something changes, as that takes so much longer. */
+    iterations: [10, 1000],
     /** Names that each behaviour lists. */
     protocols: [1, 2, 5, 10, 20, 100, 200, 1000],
     variant: VARIANTS
   },
-  exclude: ({ behaviours, protocols, variant }) => !SIZES.some(size => size[0] === behaviours && size[1] === protocols)
+  exclude: ({ behaviours, iterations, protocols, variant }) => !SIZES.some(size => size[0] === behaviours && size[1] === protocols)
     // One name has no other order.
-    || (variant === 'mark-sweep' && protocols === 1),
+    || (variant === 'mark-sweep' && protocols === 1)
+    || (!FINDING_NOTHING.includes(variant) && !CHANGING.includes(`${behaviours} of ${protocols}`))
+    || iterations !== (variant === 'one-added' || variant === 'all-changed' ? 10 : 1000),
+  // The clone looks at names that stay the same, so what changes them is compared with nothing.
   baseline: { variant: 'clone' },
   claims: [
     { where: { variant: 'idle' }, axis: 'protocols', slope: [-0.1, 0.1] },
-    { where: { variant: 'one-woke' }, axis: 'protocols', slope: [-0.1, 0.1] }
+    { where: { variant: 'one-woke' }, axis: 'protocols', slope: [-0.1, 0.1] },
+    { where: { protocols: 1, variant: 'idle' }, axis: 'behaviours', slope: [-0.1, 0.1] },
+    { where: { protocols: 1, variant: 'one-woke' }, axis: 'behaviours', slope: [-0.1, 0.1] },
+    { where: { behaviours: 1, protocols: 1000, variant: 'one-woke' }, to: { protocols: 10 }, ratio: [0, 1.1] },
+    { where: { behaviours: 200, protocols: 5, variant: 'one-woke' }, to: { behaviours: 1, protocols: 10 }, ratio: [0, 1.5] },
+    ...fasterThanClone(FEW, 0.1),
+    ...fasterThanClone(MANY, 0.001),
+    { where: { variant: 'idle' }, bytes: 0 }
   ],
   setup: ({ behaviours, protocols, variant }): Bench => {
     const names = Array.from({ length: behaviours }, (_, owner) =>
@@ -58,7 +84,7 @@ export default matrix({
       case 'one-woke':
         return turns(names.map(own => frozen(own)), { spinning: 1, noticesPerTurn: 0 })
       case 'clone':
-        return clone(names.map(own => frozen(own)))
+        return cloning(names.map(own => frozen(own)))
       case 'mark-sweep':
         return turns(names.map(own => new SpinningHandler(own, own.toReversed())), { spinning: 1, noticesPerTurn: 0 })
       case 'one-added':
@@ -75,30 +101,27 @@ function frozen (...listings: ReadonlyArray<readonly string[]>): SpinningHandler
   return new SpinningHandler(...listings.map(listing => Object.freeze([...listing])))
 }
 
+interface Turns {
+  readonly spinning: number
+  readonly noticesPerTurn: number
+  /** What is done after each poll besides. */
+  readonly diff?: CloningDiff
+}
+
+function cloning (handlers: readonly SpinningHandler[]): Bench {
+  return turns(handlers, { spinning: 1, noticesPerTurn: 0, diff: new CloningDiff(handlers) })
+}
+
 /**
  * The last `spinning` of `handlers` spin. The checksum is the number of spins of each; every handler has to hear of every
  * change, and where there is none nobody else may be polled.
  */
-function turns (handlers: readonly SpinningHandler[], { spinning, noticesPerTurn }: { spinning: number, noticesPerTurn: number }): Bench {
-  const { drain } = connect(handlers)
+function turns (handlers: readonly SpinningHandler[], { spinning, noticesPerTurn, diff }: Turns): Bench {
+  const { drain } = connect(handlers, diff)
   const woken = handlers.slice(-spinning)
   return benchOf(handlers, woken, noticesPerTurn, iterations => {
     woken.forEach(handler => { handler.spin(iterations) })
     drain()
-  })
-}
-
-/** The slow twin, where the last handler spins. */
-function clone (handlers: readonly SpinningHandler[]): Bench {
-  const twin = new CloningTwin(handlers)
-  const woken = handlers.slice(-1)
-  return benchOf(handlers, woken, 0, iterations => {
-    woken.forEach(handler => { handler.spin(iterations) })
-    while (twin.isWoken) {
-      if (twin.poll()) {
-        throw new Error('the set of names changed')
-      }
-    }
   })
 }
 
@@ -146,7 +169,7 @@ function idle (handlers: readonly SpinningHandler[]): Bench {
 }
 
 /** A connection that has been polled until it rests, and has all the names. */
-function connect (handlers: readonly SpinningHandler[]): { connection: Connection<unknown>, drain (): void } {
+function connect (handlers: readonly SpinningHandler[], diff?: CloningDiff): { connection: Connection<unknown>, drain (): void } {
   let isWoken = true
   const connection = new Connection({
     id: 'bench',
@@ -159,7 +182,7 @@ function connect (handlers: readonly SpinningHandler[]): { connection: Connectio
   const drain = (): void => {
     while (isWoken) {
       isWoken = false
-      if (connection.poll(0) !== PENDING || connection.pollReport() !== PENDING) {
+      if (connection.poll(0) !== PENDING || connection.pollReport() !== PENDING || diff?.update() === true) {
         throw new Error('the connection had something to tell')
       }
     }

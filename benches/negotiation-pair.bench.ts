@@ -11,6 +11,11 @@ export default matrix({
     variant: ['ours', 'stock']
   },
   baseline: { variant: 'stock' },
+  claims: [
+    { where: { protocols: 1, variant: 'ours' }, to: { variant: 'stock' }, ratio: [0, 0.1] },
+    { where: { protocols: 1000, variant: 'ours' }, to: { variant: 'stock' }, ratio: [0, 0.1] },
+    { where: { protocols: 10_000, variant: 'ours' }, to: { protocols: 1 }, ratio: [0, 1.2] }
+  ],
   setup: ({ protocols, variant }) => {
     const listed = namesOf(protocols)
     return negotiations(variant, bareStreams(), { proposals: listed.slice(-1), listed })

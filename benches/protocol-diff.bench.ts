@@ -33,11 +33,13 @@ const common = {
  */
 const UNCHANGED = ['call', 'identity', 'revision', 'positional', 'marks', 'reset', 'clone'] as const
 
+const SIZES = [1, 10, 100, 1000, 10_000] as const
+
 /** Nothing changes; one connection, one handler. */
 const unchanged = matrix({
   name: 'protocol-diff',
   axes: {
-    protocols: [1, 10, 100, 1000, 10_000],
+    protocols: SIZES,
     variant: UNCHANGED
   },
   // One name has no other order.
@@ -56,8 +58,10 @@ const unchanged = matrix({
     { where: { variant: 'marks' }, to: { variant: 'reset' }, ratio: [0, 0.85] },
     { where: { variant: 'identity' }, bytes: 0 },
     { where: { variant: 'revision' }, bytes: 0 },
-    { where: { variant: 'positional' }, bytes: 0 },
-    { where: { variant: 'marks' }, bytes: 0 }
+    ...SIZES.flatMap(protocols => (['positional', 'marks'] as const).map(variant => (
+      // Less than a byte a name: an array of names or a mark in a box takes eight or more.
+      { where: { protocols, variant }, bytes: [0, protocols - 1] } as const
+    )))
   ],
   setup: ({ protocols, variant }) => UNCHANGED_BENCHES[variant](namesOf(protocols)),
   ...common
@@ -87,7 +91,7 @@ const changing = matrix({
   name: 'protocol-diff-changes',
   axes: {
     change: CHANGES,
-    protocols: [10, 100, 1000],
+    protocols: [10, 1000],
     variant: ['marks', 'clone']
   },
   baseline: { variant: 'clone' },

@@ -3,26 +3,60 @@ import type { Measured, Report } from 'libp2p-behaviours/bench'
 const START = '<!-- figures -->'
 const END = '<!-- /figures -->'
 
+/** Variants that are measured beside the library: other packages, and other ways. */
+const OTHERS: ReadonlySet<unknown> = new Set(['array', 'call', 'muxer', 'none', 'reset', 'rxjs', 'set'])
+
 /**
- * A README with the figures of a report between the marks, a row for each cell that was compared inside the run.
+ * A README with the figures of a report between the marks: a row for each matrix and variant that was compared inside the run,
+ * from the least to the most over its cells.
  *
  * @throws Error when there are no marks, or nothing was compared
  */
 export function figures (readme: string, report: Report): string {
-  const rows = report.results.flatMap(result => 'baseline' in result ? [row(result)] : [])
+  const rows = groupsOf(report).map(row)
   const start = readme.indexOf(START)
   if (start < 0 || rows.length === 0) {
     throw new Error(`Cannot write the figures: the README needs the mark ${START}, and the report a comparison`)
   }
   const end = readme.indexOf(END)
-  const table = ['| cell | time | against | times faster |', '|---|--:|---|--:|', ...rows, '', conditions(report)].join('\n')
+  const table = ['| matrix | variant | cells | time | against | times faster |', '|---|---|--:|--:|---|--:|', ...rows, '', conditions(report)].join('\n')
   return `${readme.slice(0, start)}${START}\n${table}\n${END}${end < 0 ? readme.slice(start + START.length) : readme.slice(end + END.length)}`
 }
 
-function row ({ id, mid, baseline }: Measured): string {
-  const against = baseline === undefined ? '' : 'id' in baseline ? lastValue(baseline.id) : baseline.name
-  const range = baseline === undefined ? '' : `${factor(1 / baseline.high)} to ${factor(1 / baseline.low)}`
-  return `| ${id.replaceAll('/', ' ')} | ${duration(mid)} | ${against} | ${range} |`
+/** A cell that was compared with another one of the run. */
+interface Compared {
+  readonly matrix: string
+  readonly variant: string
+  readonly against: string
+  readonly ns: number
+  readonly timesFaster: number
+}
+
+function groupsOf ({ results }: Report): Compared[][] {
+  const groups = new Map<string, Compared[]>()
+  for (const cell of results.flatMap(result => 'mid' in result ? compared(result) : [])) {
+    const key = `${cell.matrix} ${cell.variant} ${cell.against}`
+    groups.set(key, [...groups.get(key) ?? [], cell])
+  }
+  return [...groups.values()]
+}
+
+function compared ({ id, params, mid, baseline }: Measured): Compared[] {
+  if (baseline === undefined || !('id' in baseline) || OTHERS.has(params['variant'])) {
+    return []
+  }
+  return [{ matrix: id.slice(0, id.indexOf('/')), variant: lastValue(id), against: lastValue(baseline.id), ns: mid, timesFaster: 1 / baseline.ratio }]
+}
+
+function row (cells: readonly Compared[]): string {
+  const { matrix = '', variant = '', against = '' } = cells[0] ?? {}
+  const times = range(cells.map(({ ns }) => ns), duration)
+  return `| ${matrix} | ${variant} | ${cells.length} | ${times} | ${against} | ${range(cells.map(({ timesFaster }) => timesFaster), factor)} |`
+}
+
+function range (values: readonly number[], format: (value: number) => string): string {
+  const [least, most] = [format(Math.min(...values)), format(Math.max(...values))]
+  return least === most ? least : `${least} to ${most}`
 }
 
 /** What tells a cell from the one that it is compared with stands last in its id. */
@@ -40,5 +74,5 @@ function duration (ns: number): string {
 
 function conditions ({ environment, options, startedAt }: Report): string {
   const { cpu, cores, node, executor } = environment
-  return `${startedAt.slice(0, 10)}, ${cpu} with ${cores} cores, Node.js ${node}, ${executor}, ${options.processes} processes of ${options.rounds} rounds; 95 % intervals.`
+  return `${startedAt.slice(0, 10)}, ${cpu} with ${cores} cores, Node.js ${node}, ${executor}, ${options.processes} processes of ${options.rounds} rounds.`
 }

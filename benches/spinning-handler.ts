@@ -1,20 +1,26 @@
 import { PENDING } from 'libp2p-behaviours'
 import type { ConnectionEvent, ConnectionHandler, Poll, PollContext } from 'libp2p-behaviours'
 
-/** Lists some protocols, and when told to spin wakes itself again and again, each time with the next of its listings. */
+/**
+ * Lists some protocols, and when told to spin wakes itself again and again, each time with the next of its listings. It spins
+ * once a turn: that it is polled in the same turn once more, as it was told of its change, is no spin.
+ */
 export class SpinningHandler implements ConnectionHandler {
   readonly #listings: ReadonlyArray<readonly string[]>
+  #listing: readonly string[]
   #cx: PollContext | undefined
   #left = 0
   #spins = 0
   #polls = 0
   #notices = 0
+  #wasTold = false
 
   /**
    * @param listings - what it lists after one spin and the next, from the first one again after the last one
    */
   constructor (...listings: ReadonlyArray<readonly string[]>) {
     this.#listings = listings
+    this.#listing = listings[0] ?? []
   }
 
   /** How often it spun: polls that it had asked for. */
@@ -39,7 +45,7 @@ export class SpinningHandler implements ConnectionHandler {
   }
 
   listenProtocols (): readonly string[] {
-    return this.#listings[this.#spins % this.#listings.length] ?? []
+    return this.#listing
   }
 
   keepAlive (): boolean {
@@ -49,11 +55,17 @@ export class SpinningHandler implements ConnectionHandler {
   poll (cx: PollContext): Poll<never> {
     this.#cx = cx
     this.#polls++
-    if (this.#left > 0) {
+    const isSpin = !this.#wasTold && this.#left > 0
+    this.#wasTold = false
+    if (isSpin) {
       this.#spins++
-      if (--this.#left > 0) {
-        cx.wake()
+      this.#left--
+      if (this.#listings.length > 1) {
+        this.#listing = this.#listings[this.#spins % this.#listings.length] ?? []
       }
+    }
+    if (this.#left > 0) {
+      cx.wake()
     }
     return PENDING
   }
@@ -61,6 +73,7 @@ export class SpinningHandler implements ConnectionHandler {
   onConnectionEvent ({ type }: ConnectionEvent): void {
     if (type === 'local-protocols-change') {
       this.#notices++
+      this.#wasTold = true
     }
   }
 }

@@ -15,6 +15,12 @@ export default matrix({
     variant: ['ours', 'promise']
   },
   baseline: { variant: 'promise' },
+  claims: [
+    { where: { kind: 'succeed', members: 'values', variant: 'ours' }, to: { variant: 'promise' }, ratio: [0, 1 / 20] },
+    { where: { kind: 'succeed', members: 'promises', variant: 'ours' }, to: { variant: 'promise' }, ratio: [0, 1.1] },
+    { where: { kind: 'complete', members: 'values', variant: 'ours' }, to: { variant: 'promise' }, ratio: [0, 1 / 5] },
+    { where: { kind: 'complete', members: 'promises', variant: 'ours' }, to: { variant: 'promise' }, ratio: [0, 1 / 3] }
+  ],
   units: () => MEMBERS,
   setup: ({ kind, members, variant }) => {
     const values = Array.from({ length: MEMBERS }, (_, index) => index)

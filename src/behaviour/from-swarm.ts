@@ -117,7 +117,7 @@ export interface ExternalAddressChange {
   readonly address: Multiaddr
 }
 
-/** The node stops: all its connections have closed. Nothing follows, unless it is started again. */
+/** The node stops: all its connections have closed. Only the ends of its listeners follow, unless it is started again. */
 export interface SwarmStopped {
   readonly type: 'swarm-stopped'
 }

@@ -83,6 +83,7 @@ export class StreamQueue implements AcceptedStreams, EventListenerObject {
     }
     const peer = accepted.peer.toString()
     if (this.#hasRoom(peer) || (this.#dropDead() && this.#hasRoom(peer))) {
+      hold(accepted.stream)
       this.#streams.push(accepted)
       this.#count(peer, 1)
       return false
@@ -120,6 +121,7 @@ export class StreamQueue implements AcceptedStreams, EventListenerObject {
   async next (): Promise<IteratorResult<AcceptedStream, undefined>> {
     const value = this.#take()
     if (value !== undefined) {
+      letGo(value.stream)
       return { done: false, value }
     }
     return this.#isOpen ? await new Promise((resolve) => { this.#consumers.push(resolve) }) : { done: true, value }
@@ -179,4 +181,17 @@ export class StreamQueue implements AcceptedStreams, EventListenerObject {
 /** A stream that has ended in good order still has what the peer wrote; one that was reset is of no use to anybody. */
 function isAlive ({ stream: { status } }: AcceptedStream): boolean {
   return status !== 'reset' && status !== 'aborted'
+}
+
+/** Nobody reads: the muxer is to hold the peer back, before the host resets a stream of which too much is unread. */
+function hold (stream: NegotiatedStream): void {
+  if (stream.readStatus === 'readable') {
+    stream.pause()
+  }
+}
+
+function letGo (stream: NegotiatedStream): void {
+  if (stream.readStatus === 'paused') {
+    stream.resume()
+  }
 }

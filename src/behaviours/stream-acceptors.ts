@@ -3,9 +3,7 @@ import { ProtocolList } from '../protocols/protocol-list.ts'
 import { streamProtocol } from '../protocols/stream-protocol.ts'
 import { StreamQueue } from './accepted-streams.ts'
 import { StreamServing } from './stream-serving.ts'
-import type { PeerId } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
-import type { ConnectionId } from '../core/ids.ts'
 import type { AcceptLimits, AcceptedStream } from './accepted-streams.ts'
 import type { StreamCallback, StreamContext } from './stream-callback.ts'
 
@@ -38,7 +36,8 @@ export class StreamAcceptors {
   accept (protocol: string, limits: AcceptLimits, signal: AbortSignal | undefined, onRejected: (accepted: AcceptedStream) => void): StreamQueue {
     const name = this.#free(protocol)
     const take: Take = (stream, context) => {
-      const accepted = new Accepted(stream, context)
+      // Made for this stream; a copy would make its signal.
+      const accepted: AcceptedStream = Object.assign(context, { stream })
       if (queue.offer(accepted)) {
         onRejected(accepted)
       }
@@ -104,32 +103,5 @@ export class StreamAcceptors {
       this.#byName.delete(name)
       this.names.delete(name)
     }
-  }
-}
-
-/** The context makes its signal when it is asked for it. */
-class Accepted implements AcceptedStream {
-  readonly stream: NegotiatedStream
-  readonly #context: StreamContext
-
-  constructor (stream: NegotiatedStream, context: StreamContext) {
-    this.stream = stream
-    this.#context = context
-  }
-
-  get peer (): PeerId {
-    return this.#context.peer
-  }
-
-  get connection (): ConnectionId {
-    return this.#context.connection
-  }
-
-  get protocol (): string {
-    return this.#context.protocol
-  }
-
-  get signal (): AbortSignal {
-    return this.#context.signal
   }
 }

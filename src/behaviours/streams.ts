@@ -70,9 +70,9 @@ export interface Streams extends NetworkBehaviour<StreamRejected, unknown, unkno
 
   /**
    * Offers `protocol` from now on, on all connections, those that are there included, and gives the streams that peers open
-   * for it. They wait until they are taken: unread, so that the muxer holds back what the peer writes, and counted as open
-   * streams of their connection. When too many wait, the newest is reset, with an event {@link StreamRejected}. A stream that
-   * its peer resets while it waits is never seen.
+   * for it. They wait until they are taken: paused, so that the muxer holds back what the peer writes (mplex cannot, and
+   * resets a stream of which 4 MiB are unread), and counted as open streams of their connection. When too many wait, the
+   * newest is reset, with an event {@link StreamRejected}. A stream that its peer resets while it waits is never seen.
    *
    * The iteration ends, and the name is offered no more, with `break`, `return()`, `await using`, the signal, or when the
    * node stops; streams that still wait are reset.

@@ -1,9 +1,9 @@
 /**
  * One process of a run, with its own string-hash seed: takes one task after the other from its parent and has each of them
- * measured in a fresh isolate. It holds no code under test itself.
+ * measured in a fresh isolate, or only checked in one that is shared. It holds no code under test itself.
  */
 
-import { measureApart } from './isolate.ts'
+import { CheckingIsolate, measureApart } from './isolate.ts'
 import type { Timer } from './isolate.ts'
 import type { Task } from './task.ts'
 
@@ -20,9 +20,14 @@ const timer: Timer = (delayMs, act) => {
   return () => { clearTimeout(timeout) }
 }
 
+let checking: CheckingIsolate | undefined
+
 process.on('message', (assignment: Assignment) => {
   const { task, timeoutMs } = assignment
-  void measureApart(WORKER, task, { timeoutMs, timer }).then(outcome => process.send?.(outcome))
+  const outcome = task.sampling === undefined
+    ? (checking ??= new CheckingIsolate(WORKER, { timeoutMs, timer })).check(task)
+    : measureApart(WORKER, task, { timeoutMs, timer })
+  void outcome.then(told => process.send?.(told))
 })
 // Ctrl-C reaches the whole group; the parent says when to stop.
 process.on('SIGINT', () => {})

@@ -65,7 +65,7 @@ async function render (report: Report, isBracketed: boolean, format: OutputFile[
     case 'html': {
       // Its packages are optional.
       const { renderHtml } = await import('./report-html.ts')
-      return renderHtml(report)
+      return renderHtml(report, isBracketed)
     }
   }
 }

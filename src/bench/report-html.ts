@@ -19,8 +19,9 @@ import type { Report } from './report.ts'
  * packages `d3-scale` and `d3-shape`: import this file only when a page is wanted.
  *
  * @param report - a run, as `--json` writes it
+ * @param isBracketed - whether the verdicts come from runs that should not be compared
  */
-export function renderHtml (report: Report): string {
+export function renderHtml (report: Report, isBracketed = false): string {
   const suites = suitesOf(report)
   const parts = suites.map((suite, at) => ({ suite, id: `m${at}`, parts: partsOf(suite, report, `m${at}`) }))
   const found = headline(report)
@@ -29,9 +30,9 @@ export function renderHtml (report: Report): string {
     ${policy()}
     <meta name="viewport" content="width=device-width,initial-scale=1"/><meta name="color-scheme" content="light dark"/>
     <title>${title}</title><style>${new Markup(styleSheet())}</style></head>
-    <body><a class="skip" href="#main">Skip to the summary</a>
+    <body class="${isBracketed ? 'bracketed' : 'plain'}"><a class="skip" href="#main">Skip to the summary</a>
     <header><p class="kicker">Benchmark report · ${report.environment.package}</p>
-      <h1>${headlineMarkup(found)}</h1><p class="lede">${runInWords(report)}</p>
+      <h1>${headlineMarkup(found)}</h1><p class="lede">${runInWords(report)}</p>${isBracketed ? markup`<p class="note">${BRACKETS}</p>` : undefined}
       <nav aria-label="Parts of the report"><ul><li><a href="#main">Summary</a></li>${parts.flatMap(({ suite, id, parts: own }) => [
         suites.length === 1 ? own.map(({ name, slug }) => link(`${id}-${slug}`, name)) : link(id, suite.name)
       ])}${link('run', 'Run order')}${link('environment', 'Environment')}</ul></nav></header>
@@ -44,6 +45,8 @@ export function renderHtml (report: Report): string {
     <script>${new Markup(SORT_SCRIPT)}</script></body></html>`
   return `<!doctype html>\n${page.toString()}\n`
 }
+
+const BRACKETS = 'Verdicts are in brackets: the runs that they compare were made under other conditions, so a difference need not be of the code.'
 
 interface Part {
   readonly name: string

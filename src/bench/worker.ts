@@ -1,6 +1,6 @@
 /**
  * The isolate of one cell in one round: imports the bench file, measures, posts the outcome. Has its own code, feedback and
- * heap, so that no cell changes what the next one costs.
+ * heap, so that no cell changes what the next one costs. Cells that are only checked share one.
  */
 
 import { register } from 'node:module'
@@ -19,8 +19,20 @@ import type { Matrix } from './matrix.ts'
 import type { Collections, Runtime } from './runtime.ts'
 import type { Outcome, Task } from './task.ts'
 
+let hooks: Promise<void> | undefined
+
 const request = workerData as Request
-parentPort?.postMessage(request.type === 'describe' ? await describe(request.file) : await perform(request.task))
+switch (request.type) {
+  case 'describe':
+    parentPort?.postMessage(await describe(request.file))
+    break
+  case 'measure':
+    parentPort?.postMessage(await perform(request.task))
+    break
+  case 'check':
+    parentPort?.on('message', (task: Task) => { void perform(task).then(outcome => parentPort?.postMessage(outcome)) })
+    break
+}
 
 async function describe (file: string): Promise<Description> {
   try {
@@ -42,13 +54,18 @@ async function perform (task: Task): Promise<Outcome> {
 }
 
 async function load (file: string, against?: string): Promise<Matrix[]> {
+  await (hooks ??= putHooks(file, against))
+  return matricesOf(file, await import(file) as object)
+}
+
+/** All that an isolate loads is of one file and one build. */
+async function putHooks (file: string, against?: string): Promise<void> {
   if (/\.[cm]?tsx?$/.test(file)) {
     await registerTypeScript()
   }
   if (against !== undefined) {
     register('./against-hook.js', import.meta.url, { data: against })
   }
-  return matricesOf(file, await import(file) as object)
 }
 
 /** Through tsx where it is installed; newer versions of Node.js need nothing. */

@@ -1,6 +1,7 @@
 import type { ConnectionId, Direction } from '../core/ids.ts'
 import type { AnyHandler } from '../handler/connection-handler.ts'
 import type { ProtocolList } from '../protocols/protocol-list.ts'
+import type { ConnectionMeter } from './connection-meter.ts'
 import type { ReportInterest } from './connection-output.ts'
 import type { MuxerPort } from './muxer-port.ts'
 
@@ -32,4 +33,6 @@ export interface ConnectionComponents<FromBehaviour = unknown, ToBehaviour = unk
   wake (): void
   readonly hostProtocols?: HostProtocols | undefined
   readonly interest?: ReportInterest | undefined
+  /** Counts what happens. Default: nobody does. */
+  readonly meter?: ConnectionMeter<NoInfer<Stream>> | undefined
 }

@@ -12,6 +12,7 @@ import type { LocalProtocols } from '../protocols/local-protocols.ts'
 import type { RemoteProtocols } from '../protocols/remote-protocols.ts'
 import type { HostProtocols } from './connection-components.ts'
 import type { ConnectionConfig } from './connection-config.ts'
+import type { ConnectionLoad } from './connection-meter.ts'
 import type { HandlerTask } from './connection-output.ts'
 import type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
 import type { Outlet } from './outlet.ts'
@@ -60,6 +61,17 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> {
     return this.counted.size > 0 || this.inbound.isBusy || this.outbound.isBusy
   }
 
+  /** What waits and what is being negotiated. */
+  get load (): ConnectionLoad {
+    const { inbound, outbound } = this
+    return {
+      negotiatingInbound: inbound.negotiating,
+      negotiatingOutbound: outbound.negotiating,
+      queuedInbound: inbound.queued,
+      queuedOutbound: outbound.queued
+    }
+  }
+
   /** The peer opened a stream; a muxer that tells twice is heard once (S5.11). */
   arrived (port: StreamPort<Stream>): void {
     if (!this.#isKnown(port)) {
@@ -67,12 +79,19 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> {
     }
   }
 
+  /** The host agreed on `protocol` for a stream that the peer opened. */
+  agreed (port: StreamPort<Stream>, protocol: string): void {
+    if (!this.#isKnown(port)) {
+      this.inbound.agreed(port, protocol)
+    }
+  }
+
   /** The muxer granted a stream; one that is in use already is none. */
-  granted (opening: StreamOpening, port: StreamPort<Stream>): void {
+  granted (opening: StreamOpening, port: StreamPort<Stream>, protocol: string | undefined): void {
     if (this.#isKnown(port)) {
       this.outbound.openingFailed(opening, new Error('The muxer granted a stream that is in use'))
     } else {
-      this.outbound.granted(opening, port)
+      this.outbound.granted(opening, port, protocol)
     }
   }
 

@@ -29,9 +29,11 @@ import type { Poll } from '../core/poll.ts'
 import type { RemoteReportChange } from '../protocols/remote-protocols.ts'
 import type { ConnectionComponents, ReadonlyProtocols } from './connection-components.ts'
 import type { ConnectionInit } from './connection-config.ts'
+import type { ConnectionLoad } from './connection-meter.ts'
 import type { ConnectionOutput, ConnectionReport, HandlerTask } from './connection-output.ts'
 import type { StreamOpening, StreamPort } from './muxer-port.ts'
 import type { HostStreamRequest } from './outbound-wish.ts'
+import type { OpeningFailure } from './request-outcomes.ts'
 import type { ConnectionStatus } from './shutdown.ts'
 
 export type { ConnectionComponents, HostProtocols, ReadonlyProtocols } from './connection-components.ts'
@@ -51,8 +53,8 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   readonly #lifecycle: Lifecycle<Stream, FromBehaviour, ToBehaviour>
   readonly #turn: Turn
   #isPeerKept = false
-  /** Until then a poll that nobody asked for has nothing to do; what brings a deadline forward asks for one. */
-  #restsUntil: Instant = -Infinity
+  /** A step moved in this turn: only then has any of them to hear of its end. */
+  #hasMoved = false
 
   /**
    * @param components - who it works with; the handler gets its first notice before this returns (S3.13)
@@ -61,10 +63,10 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
    * @throws TypeError or RangeError for an option out of its range
    */
   constructor (components: ConnectionComponents<FromBehaviour, ToBehaviour, Stream>, init: ConnectionInit, now: Instant) {
-    const { id, peer, direction, handler, muxer, hostProtocols, interest } = components
+    const { id, peer, direction, handler, muxer, hostProtocols, interest, meter } = components
     const config = parseConnectionConfig(init)
     const turn = new Turn(components)
-    const outlet = new Outlet<Stream, ToBehaviour>(id, peer, now)
+    const outlet = new Outlet<Stream, ToBehaviour>(id, peer, now, meter)
     const root = new RootHandler<FromBehaviour, ToBehaviour>(handler, outlet, turn)
     const sets = new ProtocolSets({ outlet, root, config, host: hostProtocols?.list, interest, waker: turn })
     const streams = new ConnectionStreams({ outlet, root, config, muxer, local: sets.local, remote: sets.remote, hostProtocols, waker: turn })
@@ -112,6 +114,16 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     return this.#lifecycle.status
   }
 
+  /** What waits and what is being negotiated. */
+  get load (): ConnectionLoad {
+    return this.#streams.load
+  }
+
+  /** All negotiated streams until their end, whether they hold the connection open or not, and who opened them. */
+  get openStreams (): Iterable<{ readonly port: StreamPort<Stream>, readonly isInbound: boolean }> {
+    return this.#streams.counted.all()
+  }
+
   /** The negotiated streams that hold the connection open, oldest first. */
   get streams (): Iterable<StreamPort<Stream>> {
     return this.#streams.counted.counted()
@@ -129,21 +141,43 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     }
   }
 
+  /**
+   * The peer opened a stream, and the host has agreed on `protocol` (hosted mode): it goes to whoever lists that name in the
+   * turn that follows, without a queue, and is reset if nobody does.
+   */
+  handleNegotiatedInbound (port: StreamPort<Stream>, protocol: string, now: Instant): void {
+    this.#input(now)
+    if (this.#lifecycle.isOpen) {
+      this.#streams.agreed(port, protocol)
+    } else {
+      this.#outlet.tellMuxer(() => { port.reset(new ConnectionClosedError('The connection closes')) })
+    }
+  }
+
   /** The muxer holds back a stream of the peer, to be had by its `pollInbound`. */
   handleInboundReady (): void {
     this.#input()
   }
 
-  /** The muxer answers an opening with a stream. */
-  handleOutboundStream (opening: StreamOpening, port: StreamPort<Stream>): void {
+  /**
+   * The muxer answers an opening with a stream.
+   *
+   * @param protocol - the name that was agreed, by a muxer that negotiates
+   */
+  handleOutboundStream (opening: StreamOpening, port: StreamPort<Stream>, protocol?: string): void {
     this.#input()
-    this.#streams.granted(opening, port)
+    this.#streams.granted(opening, port, protocol)
   }
 
-  /** The muxer could not open a stream. */
-  handleOutboundStreamFailure (opening: StreamOpening, error: unknown): void {
+  /**
+   * The muxer could not open a stream.
+   *
+   * @param error - the cause of what the requester gets
+   * @param reason - why, if the muxer negotiates. Default: the stream was reset
+   */
+  handleOutboundStreamFailure (opening: StreamOpening, error: unknown, reason?: OpeningFailure): void {
     this.#input()
-    this.#streams.outbound.openingFailed(opening, error)
+    this.#streams.outbound.openingFailed(opening, error, reason)
   }
 
   /** A stream that the host negotiates by itself: it holds the connection open until it ends (S6.3). */
@@ -310,7 +344,9 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
    * @throws InvalidStateError when called from inside a poll of this connection
    */
   poll (now: Instant): Poll<ConnectionOutput<Stream, ToBehaviour>> {
-    if (this.#turn.isResting && now < this.#restsUntil) {
+    const { restsUntil } = this.#lifecycle
+    if (this.#turn.isResting && now < restsUntil && now < this.#streams.nextDeadline && now < this.#root.wakeInstant
+      && now < this.#news.deadline) {
       this.#outlet.now = now
       return PENDING
     }
@@ -334,7 +370,8 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
    */
   pollReport (): Poll<ConnectionReport> {
     this.#turn.refuse()
-    return this.#outlet.reports.shift() ?? PENDING
+    const { reports } = this.#outlet
+    return reports.size === 0 ? PENDING : reports.shift() ?? PENDING
   }
 
   /** When to poll again if nothing happens before; `Infinity` for never. */
@@ -347,29 +384,29 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
 
   #drain (): Poll<ConnectionOutput<Stream, ToBehaviour>> {
     for (;;) {
-      const output = this.#outlet.outputs.shift()
-      if (output !== undefined) {
-        if (output.type === 'closed') {
-          this.#end()
-        }
-        return output
+      if (this.#outlet.outputs.size > 0) {
+        return this.#nextOutput()
       }
-      if (!this.#pass()) {
+      if (!(this.#turn.isStirred ? this.#pass() : this.#quietPass())) {
         return PENDING
       }
+      this.#hasMoved = true
     }
+  }
+
+  #nextOutput (): Poll<ConnectionOutput<Stream, ToBehaviour>> {
+    const output = this.#outlet.outputs.shift() ?? PENDING
+    if (output !== PENDING && output.type === 'closed') {
+      this.#end()
+    }
+    return output
   }
 
   /** One pass; true as soon as a step moved, which starts the next one at the top. */
   #pass (): boolean {
-    if (!this.#lifecycle.isOpen) {
-      return this.#closingPass()
-    }
-    if (!this.#turn.isStirred) {
-      return this.#quietPass()
-    }
+    // What stirs a step meanwhile that the pass is past is for another one.
     this.#turn.isStirred = false
-    if (!this.#wholePass()) {
+    if (!(this.#lifecycle.isOpen ? this.#openPass() : this.#closingPass())) {
       return false
     }
     this.#turn.isStirred = true
@@ -377,7 +414,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   }
 
   /** The steps of S5.1. */
-  #wholePass (): boolean {
+  #openPass (): boolean {
     return this.#lifecycle.endIfDue()
       || this.#serveInbox() // 1
       || this.#expire() // 2
@@ -393,9 +430,8 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
 
   /** Those of them that may have something to do when nothing but the handler woke, which is what most turns are about. */
   #quietPass (): boolean {
-    if (this.#isDue) {
-      this.#turn.isStirred = true
-      return true
+    if (this.#isDue || !this.#lifecycle.isOpen || this.#news.deadline <= this.#outlet.now) {
+      return this.#pass()
     }
     if (this.#outputs.takeNext() || this.#sets.diff() || this.#turn.isStirred) { // 3, 4
       return true
@@ -465,15 +501,17 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   }
 
   #endTurn (): void {
+    const isMoreLeft = this.#hasMoved && this.#endSteps()
+    const isHandlerLater = this.#root.endTurn() && !this.#outputs.isHeld
+    this.#turn.end(isHandlerLater || isMoreLeft)
+  }
+
+  /** True when one of them is to go on in another turn. */
+  #endSteps (): boolean {
+    this.#hasMoved = false
     this.#outputs.endTurn()
     const areStreamsLater = this.#streams.endTurn()
-    const areChangesLater = this.#sets.endTurn()
-    const isHandlerLater = this.#root.endTurn() && !this.#outputs.isHeld
-    if (isHandlerLater || areStreamsLater || areChangesLater) {
-      this.#turn.continueLater()
-    }
-    this.#restsUntil = this.pollTimeout()
-    this.#turn.end()
+    return this.#sets.endTurn() || areStreamsLater
   }
 
   /** The last output is on its way: nothing wakes this connection any more. */

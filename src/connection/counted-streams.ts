@@ -164,6 +164,11 @@ export class CountedStreams<Stream> {
     }
   }
 
+  /** All of them, counted or not, oldest first. */
+  all (): Iterable<{ readonly port: StreamPort<Stream>, readonly isInbound: boolean }> {
+    return this.#entries
+  }
+
   /** Forgets all of them: the connection has ended. */
   clear (): void {
     this.#entries.clear()

@@ -69,6 +69,9 @@ export class HandlerOutputs<Stream, FromBehaviour, ToBehaviour> {
 
   /** The next turn has a share of its own. */
   endTurn (): void {
+    if (this.#taken >= this.#share && this.#root.isWoken) {
+      this.#outlet.meter?.yielded('handler-events')
+    }
     this.#taken = 0
   }
 

@@ -5,6 +5,7 @@ import { abortOf } from './stream-failure.ts'
 import type { Instant } from '../core/instant.ts'
 import type { AbortError } from '../errors.ts'
 import type { ConnectionConfig } from './connection-config.ts'
+import type { RejectReason } from './connection-meter.ts'
 import type { StreamPort } from './muxer-port.ts'
 import type { Outlet } from './outlet.ts'
 
@@ -12,6 +13,12 @@ import type { Outlet } from './outlet.ts'
 const EXCESS_GAP_MS = 1000
 
 type AdmissionLimit = 'inboundStreamsPerSecond' | 'maxOpenInboundStreams' | 'maxQueuedInboundStreams'
+
+const REASONS: Readonly<Record<AdmissionLimit, RejectReason>> = {
+  inboundStreamsPerSecond: 'rate',
+  maxOpenInboundStreams: 'open-limit',
+  maxQueuedInboundStreams: 'queue-full'
+}
 
 /**
  * Which of the streams that the peer opens are taken at all (S5.9 a and d). One that is not is reset and leaves nothing
@@ -46,6 +53,7 @@ export class InboundAdmission<Stream> {
     const error = this.#errorOf(limit)
     this.#outlet.tellMuxer(() => { port.reset(error) })
     this.#outlet.limitReached(limit, this.#config[limit])
+    this.#outlet.meter?.rejected(REASONS[limit])
     this.#exceeded()
     return false
   }

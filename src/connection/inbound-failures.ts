@@ -12,7 +12,7 @@ const REPORT_INTERVAL_MS = 1000
  * the last one of each second, with the number of those that it stands for.
  */
 export class InboundFailures {
-  readonly #outlet: Pick<Outlet<unknown, unknown>, 'now' | 'reports'>
+  readonly #outlet: Pick<Outlet<unknown, unknown>, 'now' | 'reports' | 'meter'>
   readonly #onDeadline: (instant: Instant) => void
   /** The last failure that was not reported. */
   #last: InboundFailureReport | undefined
@@ -23,7 +23,7 @@ export class InboundFailures {
    * @param outlet - gets the reports
    * @param onDeadline - told when {@link expire} has something to do
    */
-  constructor (outlet: Pick<Outlet<unknown, unknown>, 'now' | 'reports'>, onDeadline: (instant: Instant) => void) {
+  constructor (outlet: Pick<Outlet<unknown, unknown>, 'now' | 'reports' | 'meter'>, onDeadline: (instant: Instant) => void) {
     this.#outlet = outlet
     this.#onDeadline = onDeadline
   }
@@ -38,6 +38,10 @@ export class InboundFailures {
     this.#suppressed += this.#last === undefined ? 0 : 1
     const elapsedMs = this.#outlet.now - startedAt
     const violation = outcome === 'invalid' || outcome === 'too-long'
+    this.#outlet.meter?.inboundFailed(outcome)
+    if (violation) {
+      this.#outlet.meter?.violated(outcome)
+    }
     this.#last = { type: 'inbound-failure', phase, outcome, proposed, elapsedMs, suppressed: 0, violation }
     this.expire()
     this.#onDeadline(this.deadline)

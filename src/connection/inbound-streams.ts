@@ -3,6 +3,8 @@ import { PENDING } from '../core/poll.ts'
 import { HandlerFault } from '../handler/handler-fault.ts'
 import { withRoute } from '../handler/route.ts'
 import { ListenerNegotiation } from '../negotiation/listener-negotiation.ts'
+import { NOT_OFFERED } from '../negotiation/outcome.ts'
+import { AgreedNegotiation } from './agreed-negotiation.ts'
 import { ArrivedStreams } from './arrived-streams.ts'
 import { negotiationLimits } from './connection-config.ts'
 import { InboundAdmission } from './inbound-admission.ts'
@@ -14,7 +16,7 @@ import { abortOf, errorOf, timeoutOf, upgradeError } from './stream-failure.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Poll } from '../core/poll.ts'
 import type { StreamFailure, StreamUpgradeErrorKind } from '../errors.ts'
-import type { NegotiationLimits } from '../negotiation/outcome.ts'
+import type { NegotiationLimits, NegotiationOutcome } from '../negotiation/outcome.ts'
 import type { ListedProtocol } from '../protocols/listing-snapshot.ts'
 import type { LocalProtocols } from '../protocols/local-protocols.ts'
 import type { Arrival } from './arrived-streams.ts'
@@ -35,7 +37,10 @@ export interface InboundStreamsParts<Stream, FromBehaviour, ToBehaviour> {
   readonly owner: NegotiatingStreamsOwner
 }
 
-type Inbound<Stream> = NegotiatingStream<Stream, ListenerNegotiation<ListedProtocol>, Arrival<Stream>>
+/** Ours, or that of the host. */
+type Machine = ListenerNegotiation<ListedProtocol> | AgreedNegotiation<ListedProtocol>
+
+type Inbound<Stream> = NegotiatingStream<Stream, Machine, Arrival<Stream>>
 
 /**
  * Streams that the peer opened, from arrival to hand-over (S5.9): they wait in a bounded queue for one of the slots, are
@@ -52,7 +57,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   readonly #failures: InboundFailures
   readonly #slots: ProtocolSlots
   readonly #arrived = new ArrivedStreams<Stream>()
-  readonly #negotiating: NegotiatingStreams<Stream, ListenerNegotiation<ListedProtocol>, Arrival<Stream>>
+  readonly #negotiating: NegotiatingStreams<Stream, Machine, Arrival<Stream>>
   readonly #owner: NegotiatingStreamsOwner
 
   constructor ({ desk, config, muxer, local, hostProtocols, owner }: InboundStreamsParts<Stream, FromBehaviour, ToBehaviour>) {
@@ -76,6 +81,16 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     return this.#negotiating.size > 0 || this.#arrived.size > 0
   }
 
+  /** Streams in negotiation. */
+  get negotiating (): number {
+    return this.#negotiating.slots
+  }
+
+  /** Streams that wait for a slot. */
+  get queued (): number {
+    return this.#arrived.size
+  }
+
   /** The stream of `port`, if it is in negotiation or upgrade. */
   get (port: StreamPort<Stream>): Inbound<Stream> | undefined {
     return this.#negotiating.get(port)
@@ -88,15 +103,19 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   /** A stream arrived; one that is not admitted is reset and leaves no trace but a count. */
   arrive (port: StreamPort<Stream>): void {
-    const { outlet, root, counted } = this.#desk
-    const open = counted.inbound + this.#negotiating.size + this.#arrived.size
-    if (!this.#admission.admit(port, open, this.#hasRoom())) {
-      return
+    if (this.#admission.admit(port, this.#open, this.#hasRoom())) {
+      const arrival = this.#arrival(port)
+      this.#arrived.push(arrival)
+      this.#owner.deadlineAdded(arrival.deadline)
     }
-    const timeoutMs = Math.max(this.#config.inboundTimeoutMs, root.inboundTimeoutMs)
-    const arrival = { port, listing: this.#local.snapshot(), startedAt: outlet.now, deadline: addDuration(outlet.now, timeoutMs) }
-    this.#arrived.push(arrival)
-    this.#owner.deadlineAdded(arrival.deadline)
+  }
+
+  /** A stream arrived that the host has agreed on `protocol` for: it waits for no slot. */
+  agreed (port: StreamPort<Stream>, protocol: string): void {
+    if (this.#admission.admit(port, this.#open, true)) {
+      const arrival = this.#arrival(port)
+      this.#negotiating.add(port, new AgreedNegotiation(protocol, () => this.#conclude(arrival, protocol)), arrival).wake()
+    }
   }
 
   /** A stream ended before it had a slot. */
@@ -192,6 +211,24 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     }
   }
 
+  /** Streams that the peer has opened, in whatever state. */
+  get #open (): number {
+    return this.#desk.counted.inbound + this.#negotiating.size + this.#arrived.size
+  }
+
+  #arrival (port: StreamPort<Stream>): Arrival<Stream> {
+    const { outlet, root } = this.#desk
+    const timeoutMs = Math.max(this.#config.inboundTimeoutMs, root.inboundTimeoutMs)
+    return { port, listing: this.#local.snapshot(), startedAt: outlet.now, deadline: addDuration(outlet.now, timeoutMs) }
+  }
+
+  /** The turn of an agreed stream has come, after the diff: the names are those of now. */
+  #conclude (arrival: Arrival<Stream>, protocol: string): NegotiationOutcome<ListedProtocol> {
+    arrival.listing = this.#local.snapshot()
+    const match = arrival.listing.find(protocol)
+    return match === undefined || match.isHost ? NOT_OFFERED : { type: 'ok', protocol, match, rest: undefined }
+  }
+
   #negotiate (stream: Inbound<Stream>): void {
     const outcome = this.#desk.negotiate(stream)
     if (outcome === PENDING) {
@@ -200,7 +237,10 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     if (outcome.type !== 'ok') {
       this.#negotiating.remove(stream)
       this.#report(stream, outcome.type)
-      this.#desk.reset(stream, errorOf(outcome, this.#failureOf(stream), stream.cause))
+      // An error costs more than all the rest, and floods of streams that reset themselves are cheap to make.
+      if (!stream.hasEnded) {
+        this.#desk.reset(stream, errorOf(outcome, this.#failureOf(stream), stream.cause))
+      }
       return
     }
     const { protocol, match, rest } = outcome
@@ -208,6 +248,8 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
       return
     }
     this.#desk.accept(stream, protocol)
+    this.#desk.measure('listener', stream)
+    this.#desk.outlet.meter?.opened('inbound', protocol, stream.port, match.isHost)
     if (match.isHost) {
       this.#negotiating.remove(stream)
       this.#desk.giveToHost(stream, protocol, true, rest)
@@ -231,6 +273,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     const reason = `There may be ${limit} inbound streams of ${protocol} (maxInboundStreamsPerProtocol)`
     this.#desk.reset(stream, abortOf(reason, this.#failureOf(stream)))
     this.#desk.outlet.limitReached('maxInboundStreamsPerProtocol', limit)
+    this.#desk.outlet.meter?.rejected('protocol-limit')
     return false
   }
 

@@ -24,6 +24,8 @@ export interface LifecycleParts<Stream, FromBehaviour, ToBehaviour> {
 
 /** The phases of a connection and how it gets from one to the next (S6.4); see `shutdown.ts` for the diagram. */
 export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
+  /** Before that, a poll that nobody asked for has nothing to do here; while it closes, it may have at any time. */
+  restsUntil: Instant = NEVER
   readonly #parts: LifecycleParts<Stream, FromBehaviour, ToBehaviour>
   #status: ConnectionStatus = BUSY
   /** The idle time that a negotiation interrupted; it goes on unless something comes of that. */
@@ -121,6 +123,7 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
     }
     this.#interrupted = next.activity === 'busy' && before.activity === 'idle' ? before : undefined
     this.#status = next
+    this.restsUntil = next.activity === 'idle' ? next.until : NEVER
     return false
   }
 
@@ -128,6 +131,7 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
   begin (reason: CloseReason, cause: unknown): void {
     const { outlet, root, streams, inbox, muxer, config } = this.#parts
     this.#status = { phase: 'closing', reason, cause }
+    this.restsUntil = -Infinity
     streams.endAll()
     this.#undelivered = inbox.takeEvents()
     const deadline = addDuration(outlet.now, config.closeTimeoutMs)

@@ -2,6 +2,8 @@ import { BoundedQueue } from '../core/bounded-queue.ts'
 import { earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { hopOf, withRoute } from '../handler/route.ts'
+import { RESET } from '../negotiation/outcome.ts'
+import { AgreedNegotiation } from './agreed-negotiation.ts'
 import { negotiationLimits } from './connection-config.ts'
 import { isCountedProtocol } from './counted-streams.ts'
 import { NegotiatingStreams } from './negotiating-streams.ts'
@@ -23,6 +25,7 @@ import type { ConnectionConfig } from './connection-config.ts'
 import type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
 import type { NegotiatingStream, NegotiatingStreamsOwner, Upgrading } from './negotiating-streams.ts'
 import type { HostStreamRequest, Wish } from './outbound-wish.ts'
+import type { FailedOpening, OpeningFailure } from './request-outcomes.ts'
 import type { HandlerRequester, OutboundRequest, Requester } from './requested-streams.ts'
 import type { StreamDesk } from './stream-desk.ts'
 import type { StreamError } from './stream-failure.ts'
@@ -36,7 +39,10 @@ export interface OutboundStreamsParts<Stream, FromBehaviour, ToBehaviour> {
   readonly owner: NegotiatingStreamsOwner
 }
 
-type Outbound<Stream> = NegotiatingStream<Stream, DialerNegotiation, OutboundRequest<Stream>>
+/** Ours, or that of a muxer that negotiates. */
+type Machine = DialerNegotiation | AgreedNegotiation<undefined>
+
+type Outbound<Stream> = NegotiatingStream<Stream, Machine, OutboundRequest<Stream>>
 
 /**
  * Requests for streams, from asking to the one outcome of each (S5.4 to S5.7): they wait in a bounded queue, are opened at
@@ -49,11 +55,11 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   readonly #muxer: MuxerPort<unknown>
   readonly #requested: RequestedStreams<Stream>
   readonly #remote: RemoteProtocols
-  readonly #negotiating: NegotiatingStreams<Stream, DialerNegotiation, OutboundRequest<Stream>>
+  readonly #negotiating: NegotiatingStreams<Stream, Machine, OutboundRequest<Stream>>
   /** Streams that are in use already, while the peer has yet to agree. */
   readonly unconfirmed: UnconfirmedStreams<Stream>
   /** Outcomes that came with an input: handlers are told inside a poll only. */
-  readonly #failed: BoundedQueue<{ readonly request: OutboundRequest<Stream>, readonly cause: unknown }> = new BoundedQueue(Infinity)
+  readonly #failed: BoundedQueue<FailedOpening<Stream>> = new BoundedQueue(Infinity)
   readonly #owner: NegotiatingStreamsOwner
   readonly #outcomes: RequestOutcomes<Stream, FromBehaviour, ToBehaviour>
   readonly #slots: ProtocolSlots
@@ -65,17 +71,28 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#limits = negotiationLimits(config)
     this.#muxer = muxer
     this.#remote = remote
-    this.#requested = new RequestedStreams(config.maxQueuedOutboundRequests)
+    const negotiates = muxer.negotiates === true
+    this.#requested = new RequestedStreams(config.maxQueuedOutboundRequests, negotiates)
     this.#negotiating = new NegotiatingStreams(owner)
     this.unconfirmed = new UnconfirmedStreams(owner, desk, (port, error) => { this.#refusedLater(port, error) })
     this.#owner = owner
-    this.#outcomes = new RequestOutcomes(desk.outlet, desk.root)
+    this.#outcomes = new RequestOutcomes(desk.outlet, desk.root, negotiates)
     this.#slots = new ProtocolSlots(config.maxOutboundStreamsPerProtocol)
   }
 
   /** Whether any request has no outcome yet. */
   get isBusy (): boolean {
     return this.#negotiating.size > 0 || this.#failed.size > 0 || this.#requested.isBusy
+  }
+
+  /** Streams in negotiation. */
+  get negotiating (): number {
+    return this.#negotiating.slots
+  }
+
+  /** Requests that wait to be opened, or for the muxer. */
+  get queued (): number {
+    return this.#requested.waiting + this.#requested.opening
   }
 
   /** The stream of `port`, if it is in negotiation or upgrade. */
@@ -124,8 +141,8 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     return true
   }
 
-  /** The muxer granted a stream. */
-  granted (opening: StreamOpening, port: StreamPort<Stream>): void {
+  /** The muxer granted a stream, on which it has agreed on `protocol` if it negotiates. */
+  granted (opening: StreamOpening, port: StreamPort<Stream>, protocol: string | undefined): void {
     const { outlet } = this.#desk
     const granted = this.#requested.granted(opening)
     if (granted === undefined) {
@@ -137,16 +154,19 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     if (spare !== undefined) {
       this.#cancelOpening(spare)
     }
-    const stream = this.#negotiating.add(port, machineFor(request, this.#remote, this.#limits), request)
-    outlet.tellMuxer(() => { port.start() })
+    const machine = protocol === undefined ? machineFor(request, this.#remote, this.#limits) : agreedOn(protocol)
+    const stream = this.#negotiating.add(port, machine, request)
+    if (protocol === undefined) {
+      outlet.tellMuxer(() => { port.start() })
+    }
     stream.wake()
   }
 
   /** The muxer could not open a stream. */
-  openingFailed (opening: StreamOpening, cause: unknown): void {
+  openingFailed (opening: StreamOpening, cause: unknown, reason: OpeningFailure = RESET): void {
     const request = this.#requested.failed(opening)
     if (request !== undefined) {
-      this.#failed.push({ request, cause })
+      this.#failed.push({ request, cause, reason })
     }
   }
 
@@ -157,11 +177,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     }
     const failed = this.#failed.shift()
     if (failed !== undefined) {
-      const { request, cause } = failed
-      const failure = this.#outcomes.failureAt('open', request)
-      const isLate = request.deadline <= this.#desk.outlet.now
-      const error = isLate ? timeoutOf(failure) : errorOf({ type: 'reset' }, failure, cause)
-      this.#outcomes.failed(request.requester, kindOf(error), failure, error)
+      this.#outcomes.openingFailed(failed)
       return true
     }
     const stream = this.#negotiating.nextWoken()
@@ -224,6 +240,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   #ask (requester: Requester<Stream>, wish: Wish): void {
     const { now } = this.#desk.outlet
     const failure = this.#outcomes.failureAt('queue', { startedAt: now })
+    this.#desk.outlet.meter?.requested()
     if (this.#isClosing) {
       this.#outcomes.failed(requester, 'connection-closed', failure, abortOf('The connection closes', failure))
       return
@@ -248,13 +265,13 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   }
 
   #negotiate (stream: Outbound<Stream>): void {
-    const { assumed } = stream.machine
-    if (assumed !== undefined && !stream.hasEnded) {
-      if (!this.#hasSlot(stream, assumed)) {
+    const { machine, port, ticket } = stream
+    if (machine.assumed !== undefined && !stream.hasEnded) {
+      if (!this.#hasSlot(stream, machine.assumed)) {
         return
       }
-      this.unconfirmed.add(stream, assumed)
-      this.#agreed(stream, assumed, undefined)
+      this.unconfirmed.add({ port, machine, ticket }, machine.assumed)
+      this.#agreed(stream, machine.assumed, undefined)
       return
     }
     const outcome = this.#desk.negotiate(stream)
@@ -268,6 +285,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     }
     if (this.#hasSlot(stream, outcome.protocol)) {
       this.#desk.accept(stream, outcome.protocol)
+      this.#desk.measure('dialer', stream)
       this.#agreed(stream, outcome.protocol, outcome.rest)
     }
   }
@@ -289,6 +307,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   #agreed (stream: Outbound<Stream>, protocol: string, rest: Uint8Array | undefined): void {
     const { requester } = stream.ticket
+    this.#desk.outlet.meter?.opened('outbound', protocol, stream.port, requester.type === 'host')
     if (requester.type === 'host') {
       this.#negotiating.remove(stream)
       this.#desk.giveToHost(stream, protocol, false, rest)
@@ -347,6 +366,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
       this.#failStream(stream, kindOf(error), error)
       return
     }
+    this.#outcomes.judge(error)
     this.#desk.counted.remove(port)
     this.#desk.outlet.tellMuxer(() => { port.reset(error) })
   }
@@ -383,4 +403,9 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     const phase = stream.upgrading === undefined ? stream.machine.phase : 'upgrade'
     return this.#desk.outlet.failure(phase, stream.machine.tried, 'outbound', stream.ticket.startedAt)
   }
+}
+
+/** Nothing is left to be said about the name. */
+function agreedOn (protocol: string): AgreedNegotiation<undefined> {
+  return new AgreedNegotiation(protocol, () => ({ type: 'ok', protocol, match: undefined, rest: undefined }))
 }

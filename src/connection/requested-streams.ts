@@ -37,11 +37,13 @@ export interface OutboundRequest<Stream> {
 }
 
 class Opening<Stream> extends Linked<Opening<Stream>> implements StreamOpening {
+  readonly protocols: readonly string[]
   readonly options: unknown
   request: OutboundRequest<Stream>
 
   constructor (request: OutboundRequest<Stream>) {
     super()
+    this.protocols = request.machine.protocols
     this.options = request.requester.type === 'host' ? request.requester.options : undefined
     this.request = request
   }
@@ -63,15 +65,23 @@ export interface GrantedRequest<Stream> {
 /**
  * Requests that have no stream yet: first in a bounded queue, then asked for at the muxer. Streams go to requests in the
  * order of the requests, whichever opening they were granted for (S5.7, S10.11); only the host's own requests keep theirs,
- * because the muxer was told their options. An opening whose request has ended is forgotten, so that it holds no slot.
+ * because the muxer was told their options, and all do where the muxer negotiates, because it was told their names. An opening
+ * whose request has ended is forgotten, so that it holds no slot.
  */
 export class RequestedStreams<Stream> {
   readonly #waiting: BoundedQueue<OutboundRequest<Stream>>
+  /** Whether a stream may serve another request than the one it was opened for. */
+  readonly #areAlike: boolean
   /** In the order of the requests. */
   readonly #opening: LinkedList<Opening<Stream>> = new LinkedList()
 
-  constructor (maxQueued: number) {
+  /**
+   * @param maxQueued - requests that may wait
+   * @param negotiates - whether the muxer agrees on the names by itself
+   */
+  constructor (maxQueued: number, negotiates: boolean) {
     this.#waiting = new BoundedQueue(maxQueued)
+    this.#areAlike = !negotiates
   }
 
   /** Requests in the queue. */
@@ -112,9 +122,10 @@ export class RequestedStreams<Stream> {
    */
   granted (opening: StreamOpening): GrantedRequest<Stream> | undefined {
     if (!this.#opening.has(opening)) {
-      return opening.options === undefined ? this.#takeOldest() : undefined
+      return this.#areAlike && opening.options === undefined ? this.#takeOldest() : undefined
     }
-    const request = opening.request.requester.type === 'handler' ? this.#moveUp(opening) : opening.request
+    const isMovable = this.#areAlike && opening.request.requester.type === 'handler'
+    const request = isMovable ? this.#moveUp(opening) : opening.request
     this.#opening.remove(opening)
     return { request, spare: undefined }
   }

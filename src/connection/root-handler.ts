@@ -103,36 +103,50 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
   /** Reads listing and keep-alive again (S4.10), without closures, as on the path of every turn. */
   refresh (): void {
     this.isStale = false
-    this.#refreshListing()
-    this.#refreshKeepAlive()
+    if (this.#hasFailed) {
+      this.isKeepAlive = false
+      return
+    }
+    let method = 'listenProtocols'
+    try {
+      this.#list(this.#handler.listenProtocols())
+      method = 'keepAlive'
+      this.isKeepAlive = this.#handler.keepAlive?.() === true
+    } catch (thrown) {
+      this.isKeepAlive = false
+      this.failed(method, thrown)
+    }
   }
 
   /** Its next output. */
   poll (now: Instant): Poll<HandlerOutput<ToBehaviour, unknown, unknown>> {
     // Without closures and calls in between: this is on the path of every turn.
     let output: Poll<HandlerOutput<ToBehaviour, unknown, unknown>> = PENDING
+    this.now = now
     this.isStale = true
-    this.#beginPoll(now)
+    this.#wokeItself = false
+    this.#isPolling = true
     try {
       if (this.#handler.poll !== undefined && !this.#hasFailed) {
-        output = this.#handler.poll(this)
-        if (output !== PENDING) {
-          checkOutput(output)
-        }
+        output = checkOutput(this.#handler.poll(this))
       }
     } catch (thrown) {
       output = PENDING
       this.failed('poll', thrown)
     }
-    this.#endPoll(output !== PENDING)
+    this.#isPolling = false
+    this.isWoken = output !== PENDING
     return output
   }
 
   /** Its next output while the connection closes, or undefined when it has ended (S4.11). */
   pollLast (now: Instant): Poll<HandlerOutput<ToBehaviour, unknown, unknown> | undefined> {
-    this.#beginPoll(now)
+    this.now = now
+    this.#wokeItself = false
+    this.#isPolling = true
     const output = this.#pollLast()
-    this.#endPoll(output !== PENDING)
+    this.#isPolling = false
+    this.isWoken = output !== PENDING
     return output
   }
 
@@ -190,37 +204,10 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
     this.isStale = true
   }
 
-  #beginPoll (now: Instant): void {
-    this.now = now
-    this.isWoken = false
-    this.#wokeItself = false
-    this.#isPolling = true
-  }
-
-  #endPoll (isWoken: boolean): void {
-    this.#isPolling = false
-    this.isWoken = isWoken
-  }
-
-  #refreshListing (): void {
-    if (this.#hasFailed) {
-      return
-    }
-    try {
-      const listing = this.#handler.listenProtocols()
+  #list (listing: ProtocolListing): void {
+    if (listing !== this.#listing) {
       this.#link.follow(listing)
       this.#listing = listing
-    } catch (thrown) {
-      this.failed('listenProtocols', thrown)
-    }
-  }
-
-  #refreshKeepAlive (): void {
-    try {
-      this.isKeepAlive = !this.#hasFailed && this.#handler.keepAlive?.() === true
-    } catch (thrown) {
-      this.isKeepAlive = false
-      this.failed('keepAlive', thrown)
     }
   }
 

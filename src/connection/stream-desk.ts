@@ -4,6 +4,7 @@ import { asError } from './outlet.ts'
 import type { Poll } from '../core/poll.ts'
 import type { FullyNegotiatedInbound, FullyNegotiatedOutbound } from '../handler/connection-handler.ts'
 import type { Agreed } from '../negotiation/outcome.ts'
+import type { NegotiationRole } from './connection-meter.ts'
 import type { CountedStreams } from './counted-streams.ts'
 import type { NegotiatingStream, NegotiationMachine, Ticket } from './negotiating-streams.ts'
 import type { Outlet } from './outlet.ts'
@@ -39,6 +40,7 @@ export class StreamDesk<Stream, FromBehaviour, ToBehaviour> {
     }
     const kept = machine.takeKept()
     if (kept !== undefined) {
+      this.outlet.meter?.yielded('frames')
       this.outlet.tellMuxer(() => { port.readLater(kept) })
     }
     return machine.pollOutcome()
@@ -47,6 +49,11 @@ export class StreamDesk<Stream, FromBehaviour, ToBehaviour> {
   /** A name was agreed: the stream is no longer read here. */
   accept (stream: NegotiatingStream<Stream, unknown, Ticket>, protocol: string): void {
     this.outlet.tellMuxer(() => { stream.port.accept(protocol) })
+  }
+
+  /** The peer agreed. */
+  measure (role: NegotiationRole, { ticket }: { readonly ticket: Ticket }): void {
+    this.outlet.meter?.negotiated(role, this.outlet.now - ticket.startedAt)
   }
 
   /** Puts bytes that came behind the negotiation in front of the reader (S2.30). */

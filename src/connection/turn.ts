@@ -48,19 +48,18 @@ export class Turn implements Waker {
     this.#isPolling = false
   }
 
-  /** The answer is PENDING, so the turn is over, and another one is asked for if there is reason to. */
-  end (): void {
+  /**
+   * The answer is PENDING, so the turn is over.
+   *
+   * @param isMoreLeft - whether another one is to be asked for
+   */
+  end (isMoreLeft: boolean): void {
     this.#isRunning = false
     this.#isAsked = false
-    if (this.#isContinued) {
+    if (isMoreLeft || this.#isContinued) {
       this.#isContinued = false
       this.wakeForHandler()
     }
-  }
-
-  /** Asks for a turn after this one. */
-  continueLater (): void {
-    this.#isContinued = true
   }
 
   /** @throws InvalidStateError inside a poll: what calls in from there is a mistake of the driver (S1.3) */

@@ -9,18 +9,15 @@ export interface WokenPartsOwner<Part> {
 }
 
 /**
- * One of many machines that are polled as one, as the context of its polls: with its deadline, and with the links and marks
- * of the two queues of {@link WokenParts}, so that queueing allocates nothing.
+ * One of many machines that are polled as one, as the context of its polls: with its deadline, and with its place in one of
+ * the two queues of {@link WokenParts}, so that queueing allocates nothing.
  */
 export abstract class WokenPart<Self extends WokenPart<Self>> implements PollContext {
   now: Instant = 0
   wakeInstant: Instant = NEVER
-  /** In the queue of this turn, and who comes behind it there. */
-  isQueued = false
-  next: Self | undefined
-  /** In the queue of the next turn, and who comes behind it there. */
-  isLater = false
-  nextLater: Self | undefined
+  queue: PartQueue<Self> | undefined
+  before: Self | undefined
+  behind: Self | undefined
 
   /** See {@link PollContext}. */
   abstract wake (): void
@@ -35,18 +32,51 @@ export abstract class WokenPart<Self extends WokenPart<Self>> implements PollCon
   protected abstract deadlineMoved (): void
 }
 
+/** A queue that a part is in once, and can leave from any place. */
+class PartQueue<Part extends WokenPart<Part>> {
+  first: Part | undefined
+  last: Part | undefined
+
+  push (part: Part): void {
+    const { last } = this
+    if (last === undefined) {
+      this.first = part
+    } else {
+      last.behind = part
+    }
+    part.before = last
+    part.queue = this
+    this.last = part
+  }
+
+  remove (part: Part): void {
+    const { before, behind } = part
+    if (before === undefined) {
+      this.first = behind
+    } else {
+      before.behind = behind
+    }
+    if (behind === undefined) {
+      this.last = before
+    } else {
+      behind.before = before
+    }
+    part.before = undefined
+    part.behind = undefined
+    part.queue = undefined
+  }
+}
+
 /**
  * Which of many machines are to be polled, oldest wake first (S4.8, S4.13). One that gave a value goes to the end of the
  * queue, so it delays another by at most one value; one that woke itself during its own poll and then had nothing to say
- * waits for the next turn.
+ * waits for the next turn, unless somebody else wakes it in this one.
  */
 export class WokenParts<Part extends WokenPart<Part>> {
   readonly #owner: WokenPartsOwner<Part>
   #cx: PollContext | undefined
-  #first: Part | undefined
-  #last: Part | undefined
-  #firstLater: Part | undefined
-  #lastLater: Part | undefined
+  #ready: PartQueue<Part> = new PartQueue()
+  #later: PartQueue<Part> = new PartQueue()
   #polled: Part | undefined
   #hasWokenItself = false
   /** No part's deadline is earlier than this. */
@@ -62,16 +92,15 @@ export class WokenParts<Part extends WokenPart<Part>> {
   /** Queues `part` for this turn. */
   touch (part: Part): void {
     this.#owner.partTouched(part)
-    if (part.isQueued) {
-      return
+    if (part.queue !== this.#ready) {
+      part.queue?.remove(part)
+      this.#ready.push(part)
     }
-    part.isQueued = true
-    if (this.#last === undefined) {
-      this.#first = part
-    } else {
-      this.#last.next = part
-    }
-    this.#last = part
+  }
+
+  /** `part` is not to be polled. */
+  remove (part: Part): void {
+    part.queue?.remove(part)
   }
 
   /** `part` asks for a poll. The poll of another part that is running comes by it, or asks for another turn. */
@@ -119,18 +148,12 @@ export class WokenParts<Part extends WokenPart<Part>> {
 
   /** Takes out the part that is to be polled now; {@link polled} is to follow. */
   take (): Part | undefined {
-    const part = this.#first
-    if (part === undefined) {
-      return undefined
+    const part = this.#ready.first
+    if (part !== undefined) {
+      this.#ready.remove(part)
+      this.#polled = part
+      this.#hasWokenItself = false
     }
-    this.#first = part.next
-    if (part.next === undefined) {
-      this.#last = undefined
-    }
-    part.next = undefined
-    part.isQueued = false
-    this.#polled = part
-    this.#hasWokenItself = false
     return part
   }
 
@@ -143,36 +166,25 @@ export class WokenParts<Part extends WokenPart<Part>> {
     this.#polled = undefined
     if (isMore) {
       this.touch(part)
-    } else if (this.#hasWokenItself && !part.isLater) {
-      part.isLater = true
-      if (this.#lastLater === undefined) {
-        this.#firstLater = part
-      } else {
-        this.#lastLater.nextLater = part
-      }
-      this.#lastLater = part
+    } else if (this.#hasWokenItself) {
+      this.#later.push(part)
     }
   }
 
-  /** Nobody has anything to say: asks for another turn for those that are left, or wait for it. */
+  /** Nobody has anything to say, or enough was said: asks for another turn for those that are left, or wait for it. */
   endTurn (cx: PollContext): void {
-    for (let part = this.#firstLater; part !== undefined; part = this.#takeLater(part)) {
-      this.touch(part)
+    if (this.#ready.first === undefined) {
+      const none = this.#ready
+      this.#ready = this.#later
+      this.#later = none
+    } else {
+      for (let part = this.#later.first; part !== undefined; part = this.#later.first) {
+        this.touch(part)
+      }
     }
-    if (this.#first !== undefined) {
+    if (this.#ready.first !== undefined) {
       cx.wake()
     }
-  }
-
-  #takeLater (part: Part): Part | undefined {
-    const { nextLater } = part
-    part.isLater = false
-    part.nextLater = undefined
-    this.#firstLater = nextLater
-    if (nextLater === undefined) {
-      this.#lastLater = undefined
-    }
-    return nextLater
   }
 
   #wakeDue (cx: PollContext, parts: ReadonlyMap<string, Part>): void {

@@ -186,17 +186,13 @@ class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
     this.partTouched(part)
     try {
       if (part.handler.poll !== undefined && !part.hasFailed) {
-        output = part.handler.poll(part)
-        if (output !== PENDING) {
-          checkOutput(output)
-        }
+        output = checkOutput(part.handler.poll(part))
       }
     } catch (thrown) {
-      output = PENDING
+      this.woken.polled(part, false)
       throw this.#faultOf(part, 'poll', thrown, true)
-    } finally {
-      this.woken.polled(part, output !== PENDING)
     }
+    this.woken.polled(part, output !== PENDING)
     return output
   }
 

@@ -1,3 +1,6 @@
+import { hostScheduler } from './scheduler.ts'
+import type { Scheduler } from './scheduler.ts'
+
 /** Limits of a {@link Backlog}: the options of these names. */
 export interface BacklogLimits {
   readonly maxUnflushedBytesPerStream: number
@@ -14,10 +17,16 @@ export interface BacklogMember {
 export class Backlog {
   readonly #limits: BacklogLimits
   readonly #waiting = new Set<BacklogMember>()
+  readonly #scheduler: Pick<Scheduler, 'soon'>
   #bytes = 0
 
-  constructor (limits: BacklogLimits) {
+  /**
+   * @param limits - the options
+   * @param scheduler - runs what streams have to do when they have drained
+   */
+  constructor (limits: BacklogLimits, scheduler: Pick<Scheduler, 'soon'> = hostScheduler({ keepProcessAlive: false })) {
     this.#limits = limits
+    this.#scheduler = scheduler
   }
 
   /** How many bytes a stream may add that holds `own` already; 0 at either limit. */
@@ -44,6 +53,11 @@ export class Backlog {
   /** `member` is told once there is room. */
   wait (member: BacklogMember): void {
     this.#waiting.add(member)
+  }
+
+  /** Runs `task` in a microtask. */
+  soon (task: () => void): void {
+    this.#scheduler.soon(task)
   }
 
   /** `member` waits no longer. */

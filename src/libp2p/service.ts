@@ -3,15 +3,19 @@ import { attachBehaviour } from '../behaviour/attach.ts'
 import { commandsOf } from '../behaviour/commands.ts'
 import { composeBehaviours } from '../behaviour/compose.ts'
 import { refuseSharedProtocols } from '../behaviour/distinct-protocols.ts'
-import { checkPeer } from '../behaviours/call-options.ts'
+import { checkCallOptions, checkPeer } from '../behaviours/call-options.ts'
+import { andAllComplete } from '../concurrency/when-all.ts'
 import { ContainedEmitter } from './contained-emitter.ts'
+import { containedLog } from './contained-log.ts'
 import { HostLink } from './host-link.ts'
+import { identifyRole } from './identify-provider.ts'
 import { ProtocolChanges } from './protocol-changes.ts'
 import { hostScheduler } from './scheduler.ts'
 import { DrivenSwarmConnection } from './swarm-connection.ts'
 import { SwarmEventStreams } from './swarm-events.ts'
+import { SwarmMetrics } from './swarm-metrics.ts'
 import { parseSwarmConfig } from './swarm-options.ts'
-import type { Logger, PeerId, Startable } from '@libp2p/interface'
+import type { Metrics, PeerId, Startable } from '@libp2p/interface'
 import type { ConnectionEstablished } from '../behaviour/from-swarm.ts'
 import type { KeyedEvent } from '../behaviour/inference.ts'
 import type { Behaviours } from '../behaviour/network-behaviour.ts'
@@ -23,6 +27,7 @@ import type { ConnectionId } from '../core/ids.ts'
 import type { HandlerError } from '../swarm/swarm-event.ts'
 import type { PeerProtocolsChange } from './peer-protocols-change.ts'
 import type { ConnectionDriver } from './connection-driver.ts'
+import type { Log } from './contained-log.ts'
 import type { DialOptions } from './dialer.ts'
 import type { EventsIterator } from './event-stream.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -32,8 +37,9 @@ import type { EventsOptions } from './swarm-events.ts'
 import type { SwarmConfig, SwarmInit } from './swarm-options.ts'
 
 /**
- * A service factory: `services: { swarm: swarm({ behaviours }), ... }`, declared before every other service. Muxers must be
- * wrapped by `negotiated`; `withSwarm` sees to both.
+ * A service factory: `services: { swarm: swarm({ behaviours }), ... }`, declared before every other service. Connections on
+ * muxers that are wrapped by `negotiated` run in native mode, all others in hosted mode; `withSwarm` sees to order and muxers,
+ * and to the gater, without which gates begin at the established stage.
  *
  * @param init - the behaviours, and options; see {@link SwarmInit}
  * @throws TypeError or RangeError for an option that does not exist or is out of its range
@@ -55,24 +61,25 @@ const REPORT_INTERVAL_MS = 1000
 
 /** The application's side of a swarm: what it may ask, and what it is told. */
 class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements Startable {
-  readonly [serviceCapabilities]: string[] = ['libp2p-behaviours']
-  readonly [serviceDependencies]: string[] = ['@libp2p/identify']
+  readonly [serviceCapabilities]: string[]
+  readonly [serviceDependencies]: string[]
   readonly behaviours: object
   readonly protocols: ProtocolChanges
-  readonly #log: Logger
+  readonly #log: Log
   readonly #scheduler: Scheduler
   readonly #streams: SwarmEventStreams<KeyedEvent<string, unknown>>
   readonly #link: HostLink
   /** Until `connection-closed`, whose event comes when the connection itself is no longer there to ask. */
   readonly #origins = new Map<ConnectionId, ConnectionOrigin>()
   readonly #views = new WeakMap<ConnectionDriver, SwarmConnection>()
+  readonly #metrics: SwarmMetrics | undefined
   #discarded = 0
   /** When each source of foreign errors was last reported. */
   readonly #reportedAt = new Map<string, number>()
 
   constructor (node: SwarmComponents, behaviours: Behaviours, config: SwarmConfig) {
     super()
-    this.#log = node.logger.forComponent('libp2p:behaviours')
+    this.#log = containedLog(node.logger.forComponent('libp2p:behaviours'), (cause) => { this.#reportForeign('logger', cause) })
     this.#scheduler = hostScheduler(config)
     this.#streams = new SwarmEventStreams({
       eventBufferSize: config.eventBufferSize,
@@ -84,6 +91,9 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
     })
     const root = composeBehaviours(behaviours)
     attachBehaviour(root, node)
+    const { capabilities, dependencies } = identifyRole(root)
+    this[serviceCapabilities] = ['libp2p-behaviours', ...capabilities]
+    this[serviceDependencies] = [...dependencies]
     if (config.onDuplicate === 'error') {
       refuseSharedProtocols(root)
     }
@@ -93,9 +103,11 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
       connections: () => this.#open(),
       onError: (cause) => { this.#reportForeign('protocols.subscribe', cause) }
     })
+    this.#metrics = this.#measure(node.metrics)
     this.#link = new HostLink({
       node,
       root,
+      metrics: this.#metrics,
       config,
       scheduler: this.#scheduler,
       log: this.#log,
@@ -125,10 +137,11 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
     return this.#viewOf(await this.#link.dial(target, options))
   }
 
-  async disconnect (peer: PeerId, options?: CallOptions): Promise<void> {
+  async disconnect (peer: PeerId, options: CallOptions = {}): Promise<void> {
     checkPeer(peer, 'Cannot disconnect')
+    checkCallOptions(options, 'Cannot disconnect')
     const own = this.connections.filter((connection) => connection.peer.equals(peer))
-    await Promise.all(own.map(async (connection) => { await connection.close(options) }))
+    await andAllComplete(own.map(async (connection) => { await connection.close(options) }))
   }
 
   /** The life of the service is in `afterStart` and `beforeStop`; the host asks for this one. */
@@ -166,11 +179,13 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
         this.#onEstablished(event)
         break
       case 'connection-closed':
+        this.#metrics?.closed(event.reason)
         this.protocols.ended(event.connection)
         this.announce('connection:close', { ...event, ...this.#origins.get(event.connection) })
         this.#origins.delete(event.connection)
         break
       case 'connection-denied':
+        this.#metrics?.denied(event.behaviour)
         this.announce('connection:denied', event)
         break
       case 'dial-failure':
@@ -221,12 +236,14 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
   #onBehaviourEvent (event: KeyedEvent<string, unknown>): void {
     if (!this.#streams.push(event) && this.listenerCount('behaviour:event') === 0) {
       this.#discarded++
+      this.#metrics?.undelivered('no-receiver', 1)
     }
     this.announce('behaviour:event', event)
   }
 
   #onEstablished (event: ConnectionEstablished): void {
-    const origin: ConnectionOrigin = { mode: 'native', openedAt: this.#link.connection(event.connection)?.host.timeline.open ?? 0 }
+    const driver = this.#link.connection(event.connection)
+    const origin: ConnectionOrigin = { mode: driver?.mode ?? 'hosted', openedAt: driver?.host.timeline.open ?? 0 }
     this.#origins.set(event.connection, origin)
     this.announce('connection:open', { ...event, ...origin })
   }
@@ -248,7 +265,29 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
     }
   }
 
+  /** Without a component nothing is counted; one that cannot even register is as good as none. */
+  #measure (metrics: Metrics | undefined): SwarmMetrics | undefined {
+    if (metrics === undefined) {
+      return undefined
+    }
+    const onError = (cause: unknown): void => { this.#reportForeign('metrics', cause) }
+    try {
+      return new SwarmMetrics(metrics, {
+        connections: () => this.#living(),
+        bufferedEvents: () => this.#streams.length,
+        onError
+      })
+    } catch (cause) {
+      onError(cause)
+      return undefined
+    }
+  }
+
   #report (error: HandlerError): void {
+    // An error of the metrics is not counted by them: they would throw again.
+    if (error.method !== 'metrics') {
+      this.#metrics?.userError(error.behaviour === '' ? error.method : error.behaviour)
+    }
     this.#log.error('%s of behaviour "%s" threw - %e', error.method, error.behaviour, error.cause)
     this.announce('handler:error', error)
   }

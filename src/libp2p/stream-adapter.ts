@@ -18,7 +18,7 @@ export interface StreamSink {
   readonly backlog: Backlog
   /** Runs `task` when the running drain has ended. */
   whenIdle (task: () => void): void
-  /** Runs `task` in the next turn of the event loop. */
+  /** Runs `task` in the next turn of the event loop, or in a later one if that has no time for it. */
   nextTurn (task: () => void): void
   /** Takes bytes of the negotiation, and drains inside the event that brought them. */
   streamData (port: StreamAdapter, bytes: Uint8Array): void
@@ -45,6 +45,11 @@ const ADAPTER: unique symbol = Symbol('libp2p-behaviours.stream')
 
 interface Adopted extends Stream {
   readonly [ADAPTER]: StreamAdapter
+}
+
+/** Whether a connection of the swarm has `stream`. */
+export function isAdopted (stream: Stream): boolean {
+  return ADAPTER in stream
 }
 
 /** Whether `stream` was agreed for a behaviour. */
@@ -233,6 +238,22 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     }
   }
 
+  /**
+   * Lets somebody count the bytes of the user of the stream, as the host does for its own streams. The answer of a peer that
+   * has yet to agree is none of them (S2.7).
+   *
+   * @param count - puts wrappers around the methods of the stream
+   */
+  track (count: (stream: NegotiatedStream) => void): void {
+    const { stream } = this
+    const dispatch = stream.dispatchEvent.bind(stream)
+    count(stream)
+    if (this.#phase === 'assumed') {
+      const counted = stream.dispatchEvent.bind(stream)
+      stream.dispatchEvent = (event) => this.#phase === 'assumed' ? dispatch(event) : counted(event)
+    }
+  }
+
   /** See {@link NegotiatedStream}. */
   ignoreForKeepAlive (): void {
     this.#sink.ignoreForKeepAlive(this)
@@ -387,6 +408,13 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   #listen (): void {
     if (this.#phase === 'negotiating' && !this.#isHeld) {
       this.stream.addEventListener('message', this)
+    }
+  }
+
+  /** For a stream that came late, from the host: nobody tells once more of what has ended it already. */
+  checkOver (): void {
+    if (isOver(this.stream)) {
+      this.#settle()
     }
   }
 

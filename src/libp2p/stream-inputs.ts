@@ -10,12 +10,14 @@ import type { ConnectionTurns } from './connection-turns.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Waiting } from './next-turn.ts'
 import type { StreamSink } from './stream-adapter.ts'
+import type { TurnBudget } from './turn-budget.ts'
 
 /** What happens to the streams of one connection, as inputs of its machine. The hot path: outside a drain no closure is made. */
 export class StreamInputs implements StreamSink {
   readonly #machine: Connection<NegotiatedStream>
   readonly #turns: ConnectionTurns
   readonly #scheduler: Scheduler
+  readonly #budget: TurnBudget
   readonly #closing: NextTurn<StreamAdapter>
   readonly #limits: BacklogLimits
   /** Made when a stream holds something: most connections do not. */
@@ -25,9 +27,11 @@ export class StreamInputs implements StreamSink {
    * @param machine - of the connection
    * @param turns - of the connection
    * @param scheduler - of the node
+   * @param budget - of the node
    * @param limits - of what the streams may hold
    */
-  constructor (machine: Connection<NegotiatedStream>, turns: ConnectionTurns, scheduler: Scheduler, limits: BacklogLimits) {
+  constructor (machine: Connection<NegotiatedStream>, turns: ConnectionTurns, scheduler: Scheduler, budget: TurnBudget, limits: BacklogLimits) {
+    this.#budget = budget
     this.#limits = limits
     this.#machine = machine
     this.#turns = turns
@@ -40,9 +44,14 @@ export class StreamInputs implements StreamSink {
     this.#arrived(new StreamAdapter(stream, this))
   }
 
-  /** The muxer opened a stream that was asked for. */
-  opened (opening: StreamOpening, stream: Stream): void {
-    this.#opened(opening, new StreamAdapter(stream, this))
+  /** The peer opened a stream, and the host has agreed on its name. */
+  agreed (stream: Stream): void {
+    this.#agreed(new StreamAdapter(stream, this), stream.protocol)
+  }
+
+  /** The muxer opened a stream that was asked for, and has agreed on `protocol` if it negotiates. */
+  opened (opening: StreamOpening, stream: Stream, protocol: string | undefined): void {
+    this.#opened(opening, new StreamAdapter(stream, this), protocol)
   }
 
   /** See {@link StreamSink}. */
@@ -52,7 +61,7 @@ export class StreamInputs implements StreamSink {
 
   /** See {@link StreamSink}. */
   get backlog (): Backlog {
-    this.#backlog ??= new Backlog(this.#limits)
+    this.#backlog ??= new Backlog(this.#limits, this.#scheduler)
     return this.#backlog
   }
 
@@ -63,7 +72,7 @@ export class StreamInputs implements StreamSink {
 
   /** See {@link StreamSink}. */
   nextTurn (task: () => void): void {
-    this.#scheduler.later(task)
+    this.#budget.later(task)
   }
 
   /** See {@link StreamSink}. */
@@ -126,13 +135,27 @@ export class StreamInputs implements StreamSink {
     this.#turns.end()
   }
 
-  #opened (opening: StreamOpening, port: StreamAdapter): void {
+  #agreed (port: StreamAdapter, protocol: string): void {
     if (this.isBusy) {
-      this.whenIdle(() => { this.#opened(opening, port) })
+      this.whenIdle(() => { this.#agreed(port, protocol) })
       return
     }
     this.#turns.begin()
-    this.#machine.handleOutboundStream(opening, port)
+    this.#machine.handleNegotiatedInbound(port, protocol, this.#scheduler.now())
     this.#turns.end()
+    port.checkOver()
+  }
+
+  #opened (opening: StreamOpening, port: StreamAdapter, protocol: string | undefined): void {
+    if (this.isBusy) {
+      this.whenIdle(() => { this.#opened(opening, port, protocol) })
+      return
+    }
+    this.#turns.begin()
+    this.#machine.handleOutboundStream(opening, port, protocol)
+    this.#turns.end()
+    if (protocol !== undefined) {
+      port.checkOver()
+    }
   }
 }

@@ -6,8 +6,8 @@ import type { Backlog, BacklogMember } from './backlog.ts'
 interface Write {
   readonly bytes: Uint8Array
   at: number
-  readonly resolve: () => void
-  readonly reject: (error: unknown) => void
+  resolve (): void
+  reject (error: unknown): void
 }
 
 /**
@@ -75,7 +75,7 @@ export class StreamWriter implements BacklogMember {
   #goOnLater (): void {
     if (!this.#isAsked) {
       this.#isAsked = true
-      queueMicrotask(() => {
+      this.#backlog.soon(() => {
         this.#isAsked = false
         this.#measure()
         this.#advance()
@@ -170,8 +170,8 @@ export class StreamWriter implements BacklogMember {
     const held = this.#held
     this.#held = 0
     this.#backlog.changed(-held)
-    for (const { reject } of this.#writes.splice(0)) {
-      reject(error)
+    for (const write of this.#writes.splice(0)) {
+      write.reject(error)
     }
     const task = this.#whenRoom
     this.#whenRoom = undefined

@@ -10,6 +10,7 @@ import type { CallOptions } from '../behaviours/call-options.ts'
 import type { ConnectionId, Direction } from '../core/ids.ts'
 import type { HandlerError, SwarmReport } from '../swarm/swarm-event.ts'
 import type { PeerProtocolsChange } from './peer-protocols-change.ts'
+import type { ConnectionMode } from './connection-mode.ts'
 import type { DialOptions } from './dialer.ts'
 import type { EventsIterator } from './event-stream.ts'
 import type { SwarmProtocols } from './protocol-changes.ts'
@@ -20,8 +21,7 @@ export interface SwarmConnection {
   readonly id: ConnectionId
   readonly peer: PeerId
   readonly direction: Direction
-  /** The swarm negotiates its streams itself. */
-  readonly mode: 'native'
+  readonly mode: ConnectionMode
   /** The host's object, one of `node.getConnections()`. */
   readonly host: HostConnection
   /** What this node accepts on it: a snapshot. */
@@ -41,7 +41,7 @@ export interface SwarmConnection {
 
 /** What the events of a connection's life carry besides what behaviours are told. */
 export interface ConnectionOrigin {
-  readonly mode: 'native'
+  readonly mode: ConnectionMode
   /** When the host opened it, in milliseconds since 1970. */
   readonly openedAt: number
 }
@@ -109,14 +109,14 @@ export interface Swarm<Parts extends Behaviours = NoBehaviours> extends TypedEve
    * `kind` says why and whose `cause` may be a `ConnectionDenied`; when `options` end the wait the kind is `aborted`, and the
    * dial itself ends when nobody else waits for it. `timeoutMs` defaults to 10 s.
    *
-   * @throws TypeError when the target is none, or names several peers; RangeError when `timeoutMs` is NaN or negative
+   * @throws TypeError when the target, or the condition, is none, or the target names several peers; RangeError when `timeoutMs` is NaN or negative
    */
   dial (target: DialTarget, options?: DialOptions): Promise<SwarmConnection>
   /**
    * Closes all connections to `peer` gracefully; resolves when they have ended, and never rejects. When `options` end the
    * wait, what is left is cut.
    *
-   * @throws RangeError when `timeoutMs` is NaN or negative
+   * @throws TypeError for a peer, or options, that are none; RangeError when `timeoutMs` is NaN or negative
    */
   disconnect (peer: PeerId, options?: CallOptions): Promise<void>
 }

@@ -5,6 +5,7 @@ import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { CallOptions } from '../behaviours/call-options.ts'
 import type { ConnectionId, Direction } from '../core/ids.ts'
 import type { ConnectionDriver } from './connection-driver.ts'
+import type { ConnectionMode } from './connection-mode.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { SwarmConnection } from './swarm-api.ts'
 
@@ -30,8 +31,8 @@ export class DrivenSwarmConnection implements SwarmConnection {
     return this.#driver.host.direction
   }
 
-  get mode (): 'native' {
-    return 'native'
+  get mode (): ConnectionMode {
+    return this.#driver.mode
   }
 
   get host (): HostConnection {

@@ -39,6 +39,7 @@ import type { ClosedOutput, HandlerNotifiedOutput } from '../connection/connecti
 import type { PoolEntry } from './pool.ts'
 import type { PooledConnection } from './pooled-connection.ts'
 import type { SwarmEvent } from './swarm-event.ts'
+import type { CountUndelivered } from './wishes.ts'
 
 const NO_ADDRESSES: readonly Multiaddr[] = Object.freeze([])
 
@@ -57,6 +58,7 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
   readonly gates: Gates
   readonly #root: BehaviourPart<Event>
   readonly #wake: () => void
+  readonly #onUndelivered: CountUndelivered | undefined
   readonly #pool = new Pool<Pooled>()
   readonly #wishes: Wishes<Event, Pooled>
   /** Neither queue is bounded: both are emptied before the next behaviour or connection is asked for anything. */
@@ -77,10 +79,12 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
    * @param behaviour - the root, normally a composition; it must have been given to its node (`attachBehaviour`)
    * @param wake - asks for a poll, because something came up outside a poll. Called once at most until the next poll;
    *   inputs do not call it, as a poll follows them anyway
+   * @param onUndelivered - counts messages that never reached their handler. Must not throw. Default: nobody counts
    */
-  constructor (behaviour: NetworkBehaviour<Event, unknown, unknown, Error>, wake: () => void) {
+  constructor (behaviour: NetworkBehaviour<Event, unknown, unknown, Error>, wake: () => void, onUndelivered?: CountUndelivered) {
     this.#root = new BehaviourPart('', behaviour, this)
     this.#wake = wake
+    this.#onUndelivered = onUndelivered
     const give = (event: SwarmEvent<Event>): void => { this.#outputs.push(event) }
     const tell = (event: FromSwarm): void => { this.#tellRoot(event) }
     this.gates = new Gates(this.#root, {
@@ -89,7 +93,7 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
       tell,
       report: give
     })
-    this.#wishes = new Wishes(this.#pool, { tell, give, threw: (fault) => { this.partThrew(fault) } })
+    this.#wishes = new Wishes(this.#pool, { tell, give, threw: (fault) => { this.partThrew(fault) }, undelivered: onUndelivered })
   }
 
   /** The connections, in order of establishment; closing ones are among them until their `connection-closed`. */
@@ -330,6 +334,9 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
       this.#root.onHandlerEvent(peer, connection.id, output.event)
       this.#isRootReady = true
     } else if (output.type === 'handler-notified') {
+      if (!output.delivered) {
+        this.#onUndelivered?.('disabled', 1)
+      }
       this.#tellRoot(receiptOf(output))
     } else {
       this.#outputs.push({ ...output, peer, connection: connection.id })
@@ -351,6 +358,9 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
     this.#takeReports(entry)
     this.#pool.delete(entry)
     this.#stalled.delete(entry)
+    if (undelivered.length > 0) {
+      this.#onUndelivered?.('connection-closed', undelivered.length)
+    }
     const { connection, peer } = entry
     const event: ConnectionClosed = Object.freeze({
       type: 'connection-closed', connection: connection.id, peer, reason, cause, remaining: this.#pool.count(peer), undelivered

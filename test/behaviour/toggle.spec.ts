@@ -80,7 +80,7 @@ describe('toggle() (S7.14)', () => {
     await world.settle()
     connection.identify('/y', '/z')
     connection.identify('/x', '/z')
-    await world.settle()
+    await world.advance(100)
     expect(types(inner.handlers.get('c1'))).toEqual(['local-protocols-change added /a /a2 /b', 'remote-protocols-change added /x /y'])
     switched.enable()
     await world.settle()

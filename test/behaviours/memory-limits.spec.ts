@@ -48,6 +48,7 @@ describe('memoryLimits()', () => {
     memory.bytes = 1000
     await world.advance(100)
     expect(gates.checkPending(ATTEMPT)).toEqual(denial(1000, 1000))
+    expect(gates.commitPending(ATTEMPT)).toEqual(denial(1000, 1000))
     expect(gates.checkEstablished({ id: 'a1', peer: BOB, direction: 'inbound', address: SOMEWHERE, limits: undefined, signal: NEVER_ABORTED })).toEqual(denial(1000, 1000))
     memory.bytes = 10
     await world.advance(100)

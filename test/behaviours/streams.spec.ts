@@ -84,14 +84,18 @@ describe('accept()', () => {
     expect(texts).toEqual(['1', '2'])
   })
 
-  it('holds the connection open by streams that wait, unread, so that flow control reaches the peer (S6.3)', async () => {
-    const { world, open, mine, connection } = pair()
-    const accepted = mine.accept('/chat/1')
-    const stream = await open('/chat/1')
-    stream.send(bytesOf('unread'))
-    await world.advance(50)
-    expect([...connection.machine.streams]).toHaveLength(1)
-    expect(await new Promise((resolve) => { void take(accepted).then(async ({ stream: own }) => { for await (const chunk of own) { resolve(new TextDecoder().decode(chunk.subarray())); break } }) })).toBe('unread')
+  it('holds the connection open by streams that wait, and lets go of it with them (S6.3)', async () => {
+    const world = new VirtualWorld(10)
+    const alice = world.node(ALICE, { streams: streams() })
+    const bob = world.node(BOB, { streams: streams() })
+    const [, connection] = world.connect(bob, alice, { init: { idleTimeoutMs: 100 } })
+    const accepted = alice.behaviours.streams.accept('/chat/1')
+    const opened = bob.behaviours.streams.open(ALICE, '/chat/1')
+    await world.advance(10_000)
+    expect([accepted.waiting, (await opened).status, connection.status.phase]).toEqual([1, 'open', 'open'])
+    await accepted.return?.()
+    await world.advance(10_000)
+    expect(alice.logOf('connection-closed')).toMatchObject([{ reason: 'keep-alive-timeout' }])
   })
 
   it.each(['break', 'return()', 'await using', 'signal'])('ends with %s: the name goes, what waits is reset, and no listener is left (C21)', async (how) => {
@@ -229,7 +233,34 @@ describe('streams that nobody takes', () => {
     expect(await textOf((await take(accepted)).stream)).toBe('alive')
   })
 
-  it('are gone when their connection closes', async () => {
+  it('of a connection that was lost have what had come, and then fail (S2.31)', async () => {
+    const { world, open, mine, connection } = pair()
+    const accepted = mine.accept('/chat/1')
+    const stream = await open('/chat/1')
+    stream.send(bytesOf('last words'))
+    await world.advance(50)
+    connection.lose(undefined)
+    await world.advance(50)
+    const { stream: lost } = await take(accepted)
+    let text = ''
+    await expect((async () => {
+      for await (const chunk of lost) {
+        text += new TextDecoder().decode(chunk.subarray())
+      }
+    })()).rejects.toMatchObject({ name: 'StreamResetError' })
+    expect(text).toBe('last words')
+  })
+
+  it('are paused until they are taken', async () => {
+    const { open, mine, connection } = pair()
+    const accepted = mine.accept('/chat/1')
+    await open('/chat/1')
+    expect(connection.streams[0]?.readStatus).toBe('paused')
+    const { stream } = await take(accepted)
+    expect(stream.readStatus).toBe('readable')
+  })
+
+  it('are gone when their connection is cut', async () => {
     const { world, open, mine, connection } = pair()
     const accepted = mine.accept('/chat/1')
     await open('/chat/1')

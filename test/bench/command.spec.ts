@@ -216,7 +216,7 @@ describe('baselines', () => {
     expect(reportOf(stdout).controls.fixedChange?.ratio).toBeCloseTo(1.15, 2)
   })
 
-  it('of other conditions are refused, or compared in brackets', async () => {
+  it('of other conditions are refused, or compared in brackets', { timeout: 30_000 }, async () => {
     const host = hostWith(two)
     await host.run(...FAST, '--save-baseline', 'before')
     host.node = 'v22.0.0'
@@ -227,6 +227,7 @@ describe('baselines', () => {
     expect(allowed.stdout).toContain('(no change)')
     expect((await host.run('--compare', 'before', 'after')).code).toBe(2)
     expect((await host.run('--compare', 'before', 'after', '--allow-mismatch')).stdout).toContain('(no change)')
+    expect((await host.run('--compare', 'before', 'after', '--allow-mismatch', '--html', '-')).stdout).toContain('Verdicts are in brackets')
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { describeFile, measureApart } from '../../src/bench/isolate.ts'
+import { CheckingIsolate, describeFile, measureApart } from '../../src/bench/isolate.ts'
 import { forkLane } from '../../src/bench/process.ts'
 import { installCommand, versionIn, versionOf } from '../../src/bench/packages.ts'
 import type { Timer } from '../../src/bench/isolate.ts'
@@ -52,6 +52,60 @@ describe('measureApart', () => {
   it('ends an isolate that hangs in a synchronous loop', async () => {
     expect(await measureApart(WORKER, taskOf('hangs'), { timeoutMs: 2000, timer: timerOf(true).timer }))
       .toEqual({ type: 'failed', error: { stage: 'timeout', name: 'TimeoutError', message: 'not done after 2 s' } })
+  })
+})
+
+describe('CheckingIsolate', () => {
+  const checking = (timer: Timer = timerOf(false).timer) => new CheckingIsolate(WORKER, { timeoutMs: 2000, timer })
+  const cell = (what: string, of: Partial<Task> = {}): Task => ({ ...taskOf('odd.bench.js'), cell: what, ...of })
+  const failed = (stage: string, name: string, message: string) => ({ type: 'failed', error: { stage, name, message } })
+
+  it('checks the cells of a file in one isolate, and those of another file or build in another', async () => {
+    const isolate = checking()
+    const first = await isolate.check(cell('answers')) as Outcome & { thread: number }
+    expect(first).toMatchObject({ type: 'checked', checked: 1 })
+    expect(await isolate.check(cell('answers'))).toEqual({ ...first, checked: 2 })
+    expect(await isolate.check(cell('answers', { file: 'other.bench.js' }))).toMatchObject({ checked: 1 })
+    expect(await isolate.check(cell('answers', { against: 'other' }))).toMatchObject({ checked: 1 })
+    await isolate.end()
+    expect(await isolate.check(cell('answers'))).toMatchObject({ checked: 1 })
+    await isolate.end()
+  })
+
+  it.each([
+    ['throws', failed('run', 'TypeError', 'thrown')],
+    ['exits', failed('run', 'Error', 'the worker ended without a result, exit code 3')]
+  ])('fails a cell that %s, and checks the next one', async (what, outcome) => {
+    const isolate = checking()
+    await isolate.check(cell('answers'))
+    expect(await isolate.check(cell(what))).toEqual(outcome)
+    expect(await isolate.check(cell('answers'))).toMatchObject({ checked: 1 })
+    await isolate.end()
+  })
+
+  it('gives a cell that ends a shared isolate another chance in one of its own', async () => {
+    const isolate = checking()
+    await isolate.check(cell('answers'))
+    expect(await isolate.check(cell('exits-second'))).toMatchObject({ type: 'checked', checked: 1 })
+    await isolate.end()
+  })
+
+  it('is not harmed by what a cell leaves behind', async () => {
+    const isolate = checking()
+    const first = await isolate.check(cell('ends-later')) as Outcome & { thread: number }
+    let next = first
+    while (next.thread === first.thread) {
+      next = await isolate.check(cell('answers')) as Outcome & { thread: number }
+      expect(next.type).toBe('checked')
+    }
+    expect(next).toMatchObject({ checked: 1 })
+    await isolate.end()
+  })
+
+  it('ends an isolate that hangs in a synchronous loop', async () => {
+    const isolate = checking(timerOf(true).timer)
+    expect(await isolate.check(cell('hangs'))).toEqual(failed('timeout', 'TimeoutError', 'not done after 2 s'))
+    await isolate.end()
   })
 })
 

@@ -6,12 +6,19 @@ const report = sampleReport({ behaviours: [1], protocols: [10, 1000], variants: 
 const README = 'before\n<!-- figures -->\nold\n<!-- /figures -->\nafter\n'
 
 describe('the figures of the README', () => {
-  it('are a row for each cell that was compared, with machine and date', () => {
+  it('are a row for each variant that was compared, from the least to the most over its cells, with machine and date', () => {
     const text = figures(README, report)
-    const compared = report.results.filter(result => 'baseline' in result)
-    expect(text.split('\n').filter(line => line.startsWith('| protocol-diff'))).toHaveLength(compared.length)
-    expect(text).toMatch(/\| protocol-diff [^|]*protocols=1000[^|]*variant=identity \| [\d.]+ [nµm]s \| clone \| [\d.]+ to [\d.]+ \|/)
+    const cells = report.results.filter(result => 'baseline' in result)
+    expect(cells).toHaveLength(2)
+    expect(text.match(/^\| protocol-diff \|.*$/gm)).toEqual([
+      expect.stringMatching(/\| identity \| 2 \| [\d.]+ ns to [\d.]+ ns \| clone \| [\d.]+ to [\d.]+ \|/)
+    ])
     expect(text).toContain('2026-11-30, AMD EPYC 9B14 with 2 cores, Node.js v20.20.2, benny@3.7.1, 5 processes of 3 rounds')
+  })
+
+  it('have no row for what is only measured beside the library', () => {
+    const others = sampleReport({ behaviours: [1], protocols: [10], variants: ['identity', 'reset', 'clone'] })
+    expect(figures(README, others).match(/^\| protocol-diff \| (\w+)/gm)).toEqual(['| protocol-diff | identity'])
   })
 
   it('take the place of older ones, and leave the rest alone', () => {

@@ -68,6 +68,17 @@ describe('renderHtml: a page that needs nothing beside itself', () => {
   })
 })
 
+describe('renderHtml: runs under other conditions', () => {
+  it('have their verdicts in brackets, and the page says why', () => {
+    const [, report] = Object.entries(against)[0]!
+    const page = parsePage(renderHtml(report, true))
+    expect(find(page, 'body')[0]!.attributes.get('class')).toBe('bracketed')
+    expect(renderHtml(report, true)).toContain('Verdicts are in brackets')
+    expect(renderHtml(report)).not.toContain('Verdicts are in brackets')
+    expect(renderHtml(report)).toContain('.bracketed .cells .verdict::before')
+  })
+})
+
 describe('renderHtml: texts of users', () => {
   it.each([
     '<script>alert(1)</script>', '</title><h1>', '</style><b>', '"><img onerror=alert(1)>', '\' onfocus=alert(1) \'', '<!-- ', ']]>', '&lt;', '&',

@@ -17,7 +17,7 @@ function open (backlog: Backlog = new Backlog(LIMITS)) {
   const outcomes: string[] = []
   const write = (...bytes: number[]) => {
     const name = `${bytes.length} bytes from ${bytes[0] ?? 'none'}`
-    writer.write(Uint8Array.from(bytes)).then(() => { outcomes.push(name) }, (error: Error) => { outcomes.push(`${name}: ${error.name}`) })
+    writer.write(Uint8Array.from(bytes)).then(() => { outcomes.push(name) }, (error: unknown) => { outcomes.push(`${name}: ${(error as Error).name}`) })
   }
   return { stream, remote, writer, received, outcomes, write }
 }

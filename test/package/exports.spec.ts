@@ -32,7 +32,7 @@ const published: Record<string, Names> = {
       'FullyNegotiatedOutbound', 'GateStage', 'HandlerContext', 'HandlerError', 'HandlerMap', 'HandlerOutput',
       'KeyedEvent', 'LazyOptions', 'ListenAddressChange', 'ListenFailure', 'ListenUpgradeError', 'ListenerChange', 'ListenerError', 'MessageDelivered',
       'MessageOf', 'MessageUndelivered', 'NegotiatedStream', 'NetworkBehaviour', 'NotifyHandler', 'OpenOptions',
-      'OpenStream', 'Opener', 'OutboundStreamRequest', 'PeerExternalAddress', 'PeerProtocolsChange', 'PendingConnection',
+      'OpenStream', 'Opener', 'OutboundStreamRequest', 'Overflow', 'PeerExternalAddress', 'PeerProtocolsChange', 'PendingConnection',
       'Poll', 'PollContext', 'ProtocolBehaviourInit', 'ProtocolFilter', 'ProtocolHandlerInit', 'ProtocolInit',
       'ProtocolListing', 'ProtocolSupport', 'ProtocolsChange', 'ProtocolsChanged', 'ProtocolsView', 'ShortBehaviour',
       'SignalOptions', 'StreamCallback', 'StreamContext', 'StreamFailure', 'StreamPhase', 'StreamUpgrade',
@@ -46,12 +46,12 @@ const published: Record<string, Names> = {
     types: [
       'AddressChanged', 'AnyHandler', 'CancelOutboundRequest', 'CloseReason', 'ClosedOutput', 'ConnectionComponents',
       'ConnectionConfig', 'ConnectionEvent', 'ConnectionHandler', 'ConnectionId', 'ConnectionInit', 'ConnectionOutput',
-      'ConnectionReport', 'ConnectionStatus', 'DialUpgradeError', 'Direction', 'FullyNegotiatedInbound',
+      'ConnectionLoad', 'ConnectionMeter', 'ConnectionReport', 'ConnectionStatus', 'DialUpgradeError', 'Direction', 'FullyNegotiatedInbound',
       'FullyNegotiatedOutbound', 'HandlerErrorReport', 'HandlerEventOutput', 'HandlerNotifiedOutput', 'HandlerOutput',
       'HandlerTask',
-      'HostProtocols', 'HostStreamFailed', 'HostStreamOpened', 'HostStreamOutput', 'HostStreamRequest',
-      'ListenUpgradeError', 'MuxerPort', 'NotifyBehaviour', 'OutboundStreamRequest', 'Poll', 'PollContext',
-      'ProtocolsChanged', 'ProtocolsReport', 'ReadonlyProtocols', 'ReportInterest', 'ReportRemoteProtocols',
+      'HostProtocols', 'HostStreamFailed', 'HostStreamOpened', 'HostStreamOutput', 'InboundFailureReport', 'HostStreamRequest',
+      'ListenUpgradeError', 'MuxerPort', 'NegotiationRole', 'NotifyBehaviour', 'OutboundStreamRequest', 'Poll', 'PollContext',
+      'ProtocolsChanged', 'ProtocolsReport', 'ReadonlyProtocols', 'RejectReason', 'ReportInterest', 'ReportRemoteProtocols',
       'StreamOpening', 'StreamPort', 'StreamUpgrade'
     ]
   },

@@ -320,7 +320,7 @@ function expectDenial (answer: Check<Error>, expected: object | undefined, isDen
 }
 
 describe('connectionLimits() under random attempts', () => {
-  it('denies and counts as the model does, after every step, and holds nothing in the end', () => {
+  it('denies and counts as the model does, after every step, and holds nothing in the end', { timeout: 60_000 }, () => {
     fc.assert(fc.property(limits, fc.array(step, { maxLength: 60, size: 'max' }), (initial, steps) => {
       const run = new Run(initial)
       for (const next of steps) {
@@ -333,7 +333,7 @@ describe('connectionLimits() under random attempts', () => {
     }), { numRuns: 500 })
   })
 
-  it('holds nothing in the end when it is switched off and on in between (S7.14)', () => {
+  it('holds nothing in the end when it is switched off and on in between (S7.14)', { timeout: 60_000 }, () => {
     const noLimits: ConnectionLimitValues = {
       maxPendingIncoming: Infinity, maxPendingOutgoing: Infinity, maxEstablishedIncoming: Infinity, maxEstablishedOutgoing: Infinity,
       maxEstablishedPerPeer: Infinity, maxEstablished: Infinity

@@ -96,9 +96,9 @@ describe('commands', () => {
     expectTypeOf(behaviours.access.friends.allow).toEqualTypeOf<(peer: PeerId) => boolean>()
     expectTypeOf(behaviours.access.inner.blocked.inner.list()).toEqualTypeOf<readonly PeerId[]>()
     node.services.swarm.addEventListener('connection:denied', ({ detail }) => { expectTypeOf(detail).toEqualTypeOf<Any>() })
-    // @ts-expect-error -- a getter
+    // @ts-expect-error -- a getter has no setter
     behaviours.limits.limits = {}
-    // @ts-expect-error -- frozen
+    // @ts-expect-error -- they are frozen
     behaviours.limits.limits.maxEstablished = 1
     // @ts-expect-error -- the members of the contract are the swarm's
     behaviours.limits.commitPending

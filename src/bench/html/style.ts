@@ -88,6 +88,7 @@ th[aria-sort=ascending] button::after{content:"↑";opacity:1}th[aria-sort=desce
 th[aria-sort=ascending],th[aria-sort=descending]{color:var(--ink)}
 .verdict{white-space:nowrap;color:var(--soft)}
 .verdict.improved{color:var(--improved)}.verdict.regressed{color:var(--regressed)}.verdict.inconclusive,.verdict.open{color:var(--unsure)}.verdict.failed,.verdict.broken{color:var(--failed)}.verdict.held{color:var(--held)}
+.bracketed .cells .verdict::before,.bracketed .tiles li>span::before{content:"("}.bracketed .cells .verdict::after,.bracketed .tiles li>span::after{content:")"}
 .choice{border:0;padding:0;margin:.75rem 0;display:flex;flex-wrap:wrap;gap:.4rem;align-items:center;font-size:.88rem}
 .choice legend{float:left;color:var(--soft);padding:0 .4rem 0 0}
 .choice input{position:absolute;opacity:0;width:1px;height:1px}
