@@ -1,4 +1,5 @@
 import { matrix } from 'libp2p-behaviours/bench'
+import { inFlight } from './in-flight.ts'
 import { exchangeOf } from './stream-exchange.ts'
 import type { Exchange } from './stream-exchange.ts'
 
@@ -33,27 +34,7 @@ export default matrix({
   setup: async ({ variant, transport, protocols, inflight }): Promise<State> => ({
     exchange: await exchangeOf(variant, transport, protocols), inflight
   }),
-  run: async ({ exchange, inflight }, iterations) => await new Promise<number>((resolve) => {
-    let opened = 0
-    let closed = 0
-    const open = (): void => {
-      if (opened < iterations) {
-        opened++
-        exchange.open(onClosed)
-      }
-    }
-    const onClosed = (): void => {
-      closed++
-      if (closed === iterations) {
-        resolve(closed)
-      } else {
-        open()
-      }
-    }
-    for (let left = inflight; left > 0; left--) {
-      open()
-    }
-  }),
+  run: async ({ exchange, inflight }, iterations) => await inFlight(inflight, iterations, (closed) => { exchange.open(closed) }),
   verify: async ({ exchange }, { iterations, checksum }) => {
     // The last stream is closed for the dialer before the listener has seen it end.
     while (exchange.served < iterations) {
