@@ -43,8 +43,8 @@ const sansIoForms = [
 
 const sources = ['src/**/*.ts']
 const checks = ['test/**/*.ts', 'benches/**/*.ts']
-/** Without types: no tsconfig.json includes them, and the compliance folder has an install of its own. */
-const untyped = ['**/*.js', '**/*.cjs', '**/*.mjs', '.config/**', 'test/compliance/**']
+/** Without types: no tsconfig.json includes them, and the folders of test with a package.json have installs of their own. */
+const untyped = ['**/*.js', '**/*.cjs', '**/*.mjs', '.config/**', 'test/{compliance,interop}/**']
 
 export default defineConfig(
   { ignores: ['**/node_modules/', 'dist/', 'coverage/', '.bench/', 'docs/', '.readme/'] },
@@ -208,6 +208,11 @@ export default defineConfig(
       '@typescript-eslint/explicit-module-boundary-types': 'off',
       'no-restricted-syntax': 'off'
     }
+  },
+  {
+    name: 'peers of other makes, on Node',
+    files: ['test/interop/**/*.js'],
+    languageOptions: { globals: { Buffer: 'readonly', TextEncoder: 'readonly', performance: 'readonly', setTimeout: 'readonly' } }
   },
   {
     name: 'suites written for mocha',

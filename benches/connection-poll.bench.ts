@@ -1,7 +1,7 @@
 import { PENDING, composeHandlers } from 'libp2p-behaviours'
 import { matrix } from 'libp2p-behaviours/bench'
 import { Connection } from 'libp2p-behaviours/connection'
-import { CloningTwin } from './cloning-twin.ts'
+import { CloningDiff } from './cloning-diff.ts'
 import { SpinningHandler } from './spinning-handler.ts'
 import type { MuxerPort } from 'libp2p-behaviours/connection'
 
@@ -9,7 +9,7 @@ import type { MuxerPort } from 'libp2p-behaviours/connection'
  * What an iteration, one turn of a connection from its wake to PENDING, does:
  * - `idle`: nothing woke; the connection is polled all the same
  * - `one-woke`: one handler woke, and nothing changed
- * - `clone`: the slow twin of `one-woke`
+ * - `clone`: the slow twin of `one-woke`, which after each poll of the connection puts all names in a new set and compares it
  * - `mark-sweep`: the same names as before in another order, in an array that is not frozen: the full diff, without a change
  * - `one-added`: the handler that woke lists one name more, or one less
  * - `all-changed`: each handler woke, and lists other names than before
@@ -84,7 +84,7 @@ export default matrix({
       case 'one-woke':
         return turns(names.map(own => frozen(own)), { spinning: 1, noticesPerTurn: 0 })
       case 'clone':
-        return clone(names.map(own => frozen(own)))
+        return cloning(names.map(own => frozen(own)))
       case 'mark-sweep':
         return turns(names.map(own => new SpinningHandler(own, own.toReversed())), { spinning: 1, noticesPerTurn: 0 })
       case 'one-added':
@@ -101,30 +101,27 @@ function frozen (...listings: ReadonlyArray<readonly string[]>): SpinningHandler
   return new SpinningHandler(...listings.map(listing => Object.freeze([...listing])))
 }
 
+interface Turns {
+  readonly spinning: number
+  readonly noticesPerTurn: number
+  /** What is done after each poll besides. */
+  readonly diff?: CloningDiff
+}
+
+function cloning (handlers: readonly SpinningHandler[]): Bench {
+  return turns(handlers, { spinning: 1, noticesPerTurn: 0, diff: new CloningDiff(handlers) })
+}
+
 /**
  * The last `spinning` of `handlers` spin. The checksum is the number of spins of each; every handler has to hear of every
  * change, and where there is none nobody else may be polled.
  */
-function turns (handlers: readonly SpinningHandler[], { spinning, noticesPerTurn }: { spinning: number, noticesPerTurn: number }): Bench {
-  const { drain } = connect(handlers)
+function turns (handlers: readonly SpinningHandler[], { spinning, noticesPerTurn, diff }: Turns): Bench {
+  const { drain } = connect(handlers, diff)
   const woken = handlers.slice(-spinning)
   return benchOf(handlers, woken, noticesPerTurn, iterations => {
     woken.forEach(handler => { handler.spin(iterations) })
     drain()
-  })
-}
-
-/** The slow twin, where the last handler spins. */
-function clone (handlers: readonly SpinningHandler[]): Bench {
-  const twin = new CloningTwin(handlers)
-  const woken = handlers.slice(-1)
-  return benchOf(handlers, woken, 0, iterations => {
-    woken.forEach(handler => { handler.spin(iterations) })
-    while (twin.isWoken) {
-      if (twin.poll()) {
-        throw new Error('the set of names changed')
-      }
-    }
   })
 }
 
@@ -172,7 +169,7 @@ function idle (handlers: readonly SpinningHandler[]): Bench {
 }
 
 /** A connection that has been polled until it rests, and has all the names. */
-function connect (handlers: readonly SpinningHandler[]): { connection: Connection<unknown>, drain (): void } {
+function connect (handlers: readonly SpinningHandler[], diff?: CloningDiff): { connection: Connection<unknown>, drain (): void } {
   let isWoken = true
   const connection = new Connection({
     id: 'bench',
@@ -185,7 +182,7 @@ function connect (handlers: readonly SpinningHandler[]): { connection: Connectio
   const drain = (): void => {
     while (isWoken) {
       isWoken = false
-      if (connection.poll(0) !== PENDING || connection.pollReport() !== PENDING) {
+      if (connection.poll(0) !== PENDING || connection.pollReport() !== PENDING || diff?.update() === true) {
         throw new Error('the connection had something to tell')
       }
     }

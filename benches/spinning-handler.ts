@@ -7,6 +7,7 @@ import type { ConnectionEvent, ConnectionHandler, Poll, PollContext } from 'libp
  */
 export class SpinningHandler implements ConnectionHandler {
   readonly #listings: ReadonlyArray<readonly string[]>
+  #listing: readonly string[]
   #cx: PollContext | undefined
   #left = 0
   #spins = 0
@@ -19,6 +20,7 @@ export class SpinningHandler implements ConnectionHandler {
    */
   constructor (...listings: ReadonlyArray<readonly string[]>) {
     this.#listings = listings
+    this.#listing = listings[0] ?? []
   }
 
   /** How often it spun: polls that it had asked for. */
@@ -43,7 +45,7 @@ export class SpinningHandler implements ConnectionHandler {
   }
 
   listenProtocols (): readonly string[] {
-    return this.#listings[this.#spins % this.#listings.length] ?? []
+    return this.#listing
   }
 
   keepAlive (): boolean {
@@ -58,6 +60,9 @@ export class SpinningHandler implements ConnectionHandler {
     if (isSpin) {
       this.#spins++
       this.#left--
+      if (this.#listings.length > 1) {
+        this.#listing = this.#listings[this.#spins % this.#listings.length] ?? []
+      }
     }
     if (this.#left > 0) {
       cx.wake()

@@ -1,5 +1,5 @@
 import { TypedEventEmitter } from 'main-event'
-import { CompositeSubscription, EventHub, subscription } from 'libp2p-behaviours/subscriptions'
+import { CompositeSubscription, EventHub, FilteredHub, subscription } from 'libp2p-behaviours/subscriptions'
 import { Subscription } from 'rxjs'
 import { matrix } from 'libp2p-behaviours/bench'
 import { ArrayContainer, SetContainer } from './plain-containers.ts'
@@ -148,7 +148,43 @@ const size = matrix({
   ...common
 })
 
-export default [addRemove, dispatch, size]
+/** One event with one protocol, of which each subscriber wants another: one is called, however many there are. */
+const filtered = matrix({
+  name: 'subscriptions-filtered',
+  axes: {
+    present: [1, 100, 10_000],
+    /** `FilteredHub`, or a loop that looks at every filter. */
+    variant: ['ours', 'scan']
+  },
+  baseline: { variant: 'scan' },
+  setup: ({ present, variant }) => {
+    let called = 0
+    const protocols = Array.from({ length: present }, (_, at) => `/protocol/${at}`)
+    const topic = { protocol: [protocols[present >> 1] ?? ''] }
+    const callback = (): void => { called++ }
+    const isDone = (iterations: number): boolean => called === iterations
+    if (variant === 'scan') {
+      const filters = protocols.map((protocol) => ({ protocols: new Set([protocol]), callback }))
+      return benchOf(() => {
+        for (const filter of filters) {
+          if (topic.protocol.some((protocol) => filter.protocols.has(protocol))) {
+            filter.callback()
+          }
+        }
+        return 1
+      }, isDone)
+    }
+    const hub = new FilteredHub<number, 'protocol'>(['protocol'], (cause) => { throw cause })
+    protocols.forEach((protocol) => hub.subscribe({ protocol }, callback))
+    return benchOf(() => {
+      hub.publish(topic, 1)
+      return 1
+    }, isDone)
+  },
+  ...common
+})
+
+export default [addRemove, dispatch, size, filtered]
 
 function benchOf (work: () => number, isDone: (iterations: number) => boolean): Bench {
   return { work, isDone }

@@ -109,7 +109,10 @@ export class InvalidStateError extends Error {
   override readonly name = 'InvalidStateError'
 }
 
-/** Composed behaviours list the same protocol and `onDuplicate` is `'error'`. Remove one of the two. */
+/**
+ * The same protocol is offered twice: by composed behaviours while `onDuplicate` is `'error'`, or by two who accept it of
+ * one `streams()`. Remove one of the two.
+ */
 export class DuplicateProtocolError extends Error {
   override readonly name = 'DuplicateProtocolError'
 }

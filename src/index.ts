@@ -12,12 +12,15 @@ export { withSwarm } from './libp2p/with-swarm.ts'
 export type { WithSwarmOptions } from './libp2p/with-swarm.ts'
 export { swarm } from './libp2p/service.ts'
 export { negotiated } from './libp2p/negotiated-muxer.ts'
+export type { ConnectionMode } from './libp2p/connection-mode.ts'
 export type { ConnectionOrigin, Swarm, SwarmConnection, SwarmEvents } from './libp2p/swarm-api.ts'
 export type { DialOptions } from './libp2p/dialer.ts'
 export type { SwarmInit, SwarmLimits } from './libp2p/swarm-options.ts'
-export type { EventsIterator, EventsOptions } from './libp2p/swarm-events.ts'
+export type { EventsIterator, Overflow } from './libp2p/event-stream.ts'
+export type { EventsOptions } from './libp2p/swarm-events.ts'
 export type { ProtocolSupport, SwarmProtocols } from './libp2p/protocol-changes.ts'
-export type { ChangeCallback, PeerProtocolsChange, ProtocolFilter } from './libp2p/change-subscribers.ts'
+export type { ChangeCallback, ProtocolFilter } from './libp2p/change-subscribers.ts'
+export type { PeerProtocolsChange } from './libp2p/peer-protocols-change.ts'
 export type { Subscription } from './subscriptions/subscription.ts'
 export type { ConnectionInit } from './connection/connection-config.ts'
 export type { HandlerError } from './swarm/swarm-event.ts'
@@ -36,7 +39,8 @@ export type {
 } from './behaviour/connection-handler.ts'
 export type {
   AddressFailure, ConnectionClosed, ConnectionEstablished, DialFailure, DialFailureKind, ExternalAddressChange, FromSwarm,
-  ListenAddressChange, ListenFailure, ListenerChange, ListenerError, MessageDelivered, MessageUndelivered, PeerExternalAddress, UndeliveredReason
+  ListenAddressChange, ListenFailure, ListenerChange, ListenerError, MessageDelivered, MessageUndelivered, PeerExternalAddress, SwarmStopped,
+  UndeliveredReason
 } from './behaviour/from-swarm.ts'
 export type {
   BehaviourEvent, BehaviourOf, Commands, ComposedBehaviour, Denial, DeniedAt, EventOf, KeyedEvent, MessageOf, Toggle, WrappedBehaviour

@@ -4,11 +4,11 @@ import type { AnyBehaviour, BehaviourSource } from './network-behaviour.ts'
 import type { SwarmComponents } from './swarm-components.ts'
 
 const attached = new WeakSet<AnyBehaviour>()
-/** Functions of options that make a behaviour, with their names. */
+/** Functions of options that make a behaviour, or a function that makes one, with their names. */
 const makers = new WeakMap<object, string>()
 
 /** Says that `maker` wants options: given uncalled, it would take the components of its node for them. */
-export function takesOptions (maker: (options: never) => AnyBehaviour, name: string): void {
+export function takesOptions (maker: (options: never) => BehaviourSource, name: string): void {
   makers.set(maker, name)
 }
 

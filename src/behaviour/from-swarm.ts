@@ -117,6 +117,11 @@ export interface ExternalAddressChange {
   readonly address: Multiaddr
 }
 
+/** The node stops: all its connections have closed. Nothing follows, unless it is started again. */
+export interface SwarmStopped {
+  readonly type: 'swarm-stopped'
+}
+
 /** A behaviour learnt an address of a peer. */
 export interface PeerExternalAddress {
   readonly type: 'peer-external-address'
@@ -140,3 +145,4 @@ export type FromSwarm =
   | ListenerError
   | ExternalAddressChange
   | PeerExternalAddress
+  | SwarmStopped

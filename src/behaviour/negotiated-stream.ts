@@ -7,4 +7,10 @@ import type { Stream } from '@libp2p/interface'
 export interface NegotiatedStream extends Stream {
   /** Takes the stream out of what holds its connection open (S6.3). Calling it again changes nothing. */
   ignoreForKeepAlive (): void
+  /**
+   * Sends `bytes` no faster than the peer takes them; resolves when the stream has all of them. While the stream holds
+   * `maxUnflushedBytesPerStream`, or all streams of the connection `maxUnflushedBytes`, it waits. Several calls are served in
+   * order. Rejects as the stream does when that ends; then later calls reject at once. `send()` takes everything, always.
+   */
+  write (bytes: Uint8Array): Promise<void>
 }

@@ -101,8 +101,7 @@ export class BehaviourPart<Event = unknown> implements PollContext {
       if (answer === undefined || isHandler(answer)) {
         return answer
       }
-      this.#threw('commitEstablished', noHandler(answer))
-      return undefined
+      throw noHandler(answer)
     } catch (cause) {
       this.#threw('commitEstablished', cause)
       return this.#denied(new ConnectionDenied(asCause(cause)), 'established', connection)

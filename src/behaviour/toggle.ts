@@ -6,6 +6,7 @@
 
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { PENDING } from '../core/poll.ts'
+import { AbortError } from '../errors.ts'
 import { ConnectionDenied, asCause, isDenial, placed } from './connection-denied.ts'
 import { unionOf } from './except.ts'
 import { isLater } from './joint-check.ts'
@@ -60,7 +61,7 @@ interface LiveConnection {
 class ToggledBehaviour extends BehaviourWrapper {
   #isOn: boolean
   /** Attempts that the inner behaviour committed. */
-  readonly #pending = new Set<ConnectionId>()
+  readonly #pending = new Map<ConnectionId, PendingConnection>()
   readonly #live = new Map<ConnectionId, LiveConnection>()
   /** Connections on which the inner behaviour has no handler. */
   readonly #absent = new Set<ConnectionId>()
@@ -106,7 +107,7 @@ class ToggledBehaviour extends BehaviourWrapper {
   override commitPending (attempt: PendingConnection): Denied<Error> {
     const denied = this.#isOn ? super.commitPending(attempt) : undefined
     if (this.#isOn && denied === undefined) {
-      this.#pending.add(attempt.id)
+      this.#pending.set(attempt.id, attempt)
     }
     return denied
   }
@@ -184,13 +185,21 @@ class ToggledBehaviour extends BehaviourWrapper {
 
   /** Whether the inner behaviour is to hear of it now; the others hear of it when they join. */
   #established (event: ConnectionEstablished): boolean {
-    this.#pending.delete(event.connection)
     const live = this.#live.get(event.connection)
-    if (live === undefined) {
-      return false
+    const pending = this.#pending.get(event.connection)
+    this.#pending.delete(event.connection)
+    if (live?.state === 'member') {
+      live.established = event
+      return true
     }
-    live.established = event
-    return live.state === 'member'
+    if (live !== undefined) {
+      live.established = event
+    }
+    if (pending !== undefined) {
+      // Switched off in between: to the inner behaviour that attempt came to nothing.
+      super.rollback(pending, new AbortError('The behaviour was disabled'))
+    }
+    return false
   }
 
   /** The connection is gone; true if the inner behaviour had committed it. */

@@ -38,6 +38,10 @@ export function checkCallOptions (options: CallOptions, action: string, others: 
   }
   checkNames(options, [...CALL_OPTIONS, ...others], action)
   checkSignal(options.signal, action)
+  const lazy: unknown = 'lazy' in options ? options.lazy : undefined
+  if (lazy !== undefined && typeof lazy !== 'boolean') {
+    throw new TypeError(`${action}: lazy must be true or false, received ${kindOf(lazy)}`)
+  }
   const timeoutMs: unknown = options.timeoutMs
   if (timeoutMs === undefined) {
     return

@@ -14,8 +14,8 @@ export async function echo (stream: NegotiatedStream, payloadBytes: number): Pro
     const bytes = part.byteLength === 0 ? chunk.subarray() : concat([part, chunk.subarray()])
     const whole = bytes.byteLength - bytes.byteLength % payloadBytes
     part = bytes.slice(whole)
-    if (whole > 0 && !stream.send(bytes.subarray(0, whole))) {
-      await stream.onDrain()
+    if (whole > 0) {
+      await stream.write(bytes.subarray(0, whole))
     }
   }
   await stream.close()

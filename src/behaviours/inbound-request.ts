@@ -1,38 +1,52 @@
 import { AbortError, InvalidStateError, StreamResetError } from '../errors.ts'
+import { checkEncoded, decoded } from './codec.ts'
 import { LazySignal } from './lazy-signal.ts'
 import { StreamScope } from './stream-scope.ts'
 import { asError, readToEnd, writeToEnd } from './stream-io.ts'
 import type { StreamCloseEvent } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { EstablishedConnection } from '../behaviour/network-behaviour.ts'
+import type { Codec } from './codec.ts'
 import type { StreamContext } from './stream-callback.ts'
 
 /** A request without `serve`: the application answers it. */
-export interface ReceivedRequest {
+export interface ReceivedRequest<Request = Uint8Array, Response = Uint8Array> {
   readonly type: 'request'
-  readonly request: Uint8Array
+  readonly request: Request
   /** The name that was agreed. */
   readonly protocol: string
   /** Aborts when the request has ended, in whatever way. */
   readonly signal: AbortSignal
   /**
    * Answers. Resolves when the answer was handed to the muxer. Rejects with `InvalidStateError` when the request was
-   * answered, refused or has ended, with `RangeError` when the answer is too long, `TypeError` when it is no `Uint8Array`
-   * (another may follow), or as the stream does; failures of the stream come as `inbound-failure` too, so the promise may be ignored.
+   * answered, refused or has ended, with `RangeError` when the answer is too long, `TypeError` when it is no `Uint8Array`,
+   * as the codec throws (after these three another answer may follow), or as the stream does; failures of the stream come as
+   * `inbound-failure` too, so the promise may be ignored.
    */
-  respond (response: Uint8Array): Promise<void>
+  respond (response: Response): Promise<void>
   /** Resets the stream: the peer's request fails. Without effect after the end. */
   refuse (): void
 }
 
+/** What an {@link InboundRequest} is read and answered with. */
+export interface InboundRequestTerms<Request, Response> {
+  readonly codec: Codec<Request, Response>
+  readonly limits: {
+    /** Longest request. */
+    readonly maxRequestBytes: number
+    /** Longest answer. */
+    readonly maxResponseBytes: number
+  }
+}
+
 /** One request of the peer, from its stream to the end of it: answered, refused, or failed. */
-export class InboundRequest implements EventListenerObject {
+export class InboundRequest<Request, Response> implements EventListenerObject {
   readonly context: StreamContext
   /** Settles at the end: with an error, unless the request was answered or refused, or ended by `end()`. */
   readonly ended: Promise<Error | undefined>
   readonly #stream: NegotiatedStream
   readonly #signal = new LazySignal()
-  readonly #maxResponseBytes: number
+  readonly #terms: InboundRequestTerms<Request, Response>
   #settle: (error: Error | undefined) => void = () => {}
   #state: 'open' | 'answering' | 'ended' = 'open'
 
@@ -40,20 +54,32 @@ export class InboundRequest implements EventListenerObject {
    * @param stream - the peer's
    * @param protocol - the name that was agreed
    * @param connection - whose stream it is
-   * @param maxResponseBytes - longest answer
+   * @param terms - how it is read and answered
    */
-  constructor (stream: NegotiatedStream, protocol: string, connection: EstablishedConnection, maxResponseBytes: number) {
+  constructor (stream: NegotiatedStream, protocol: string, connection: EstablishedConnection, terms: InboundRequestTerms<Request, Response>) {
     this.context = new StreamScope(protocol, this.#signal, connection)
     this.#stream = stream
-    this.#maxResponseBytes = maxResponseBytes
+    this.#terms = terms
     this.ended = new Promise((resolve) => { this.#settle = resolve })
     stream.addEventListener('close', this)
   }
 
-  /** Reads the request to its end; undefined when that failed, which ends it. */
-  async read (maxBytes: number): Promise<Uint8Array | undefined> {
+  /** Nothing is read for now: what the peer sends stays with it, above one window of the muxer. */
+  pause (): void {
+    if (this.#stream.readStatus === 'readable') {
+      this.#stream.pause()
+    }
+  }
+
+  /** Reads the request to its end; undefined when that failed, or it means nothing, which ends it. */
+  async read (): Promise<{ readonly request: Request } | undefined> {
+    const { codec, limits } = this.#terms
     try {
-      return await readToEnd(this.#stream, maxBytes, 'request')
+      if (this.#stream.readStatus === 'paused') {
+        this.#stream.resume()
+      }
+      const bytes = await readToEnd(this.#stream, limits.maxRequestBytes, 'request')
+      return { request: decoded((encoded) => codec.decodeRequest(encoded), bytes, 'request') }
     } catch (thrown) {
       this.fail(asError(thrown))
       return undefined
@@ -61,7 +87,7 @@ export class InboundRequest implements EventListenerObject {
   }
 
   /** What the application is given. */
-  toEvent (request: Uint8Array): ReceivedRequest {
+  toEvent (request: Request): ReceivedRequest<Request, Response> {
     const { context } = this
     return {
       type: 'request',
@@ -79,17 +105,16 @@ export class InboundRequest implements EventListenerObject {
   }
 
   /** See {@link ReceivedRequest.respond}. */
-  async answer (response: Uint8Array): Promise<void> {
+  async answer (response: Response): Promise<void> {
     if (this.#state !== 'open') {
       throw new InvalidStateError('Cannot respond: the request was answered or refused, or has ended')
     }
-    checkBytes(response)
-    if (response.byteLength > this.#maxResponseBytes) {
-      throw new RangeError(`Cannot respond: a response must have at most ${this.#maxResponseBytes} bytes, received ${response.byteLength}`)
-    }
+    const { codec, limits } = this.#terms
+    const bytes: unknown = codec.encodeResponse(response)
+    checkEncoded(bytes, limits.maxResponseBytes, 'response', 'Cannot respond')
     this.#state = 'answering'
     try {
-      await writeToEnd(this.#stream, response)
+      await writeToEnd(this.#stream, bytes)
     } catch (thrown) {
       const error = asError(thrown)
       this.fail(error)
@@ -130,12 +155,5 @@ export class InboundRequest implements EventListenerObject {
     if (error !== undefined || this.#state === 'open') {
       this.fail(error ?? new StreamResetError('The stream was lost with its connection'))
     }
-  }
-}
-
-/** Anything else would go out as an empty answer, or half of one. */
-function checkBytes (response: unknown): void {
-  if (!(response instanceof Uint8Array)) {
-    throw new TypeError(`Cannot respond: a response must be a Uint8Array, received ${typeof response}`)
   }
 }

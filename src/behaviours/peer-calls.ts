@@ -1,15 +1,14 @@
 import { DialFailureError } from '../behaviour/dial-failure-error.ts'
-import { ConnectionClosedError, NotConnectedError } from '../errors.ts'
+import { ConnectionClosedError, NotConnectedError, StreamUpgradeError } from '../errors.ts'
 import { Outbox } from '../handler/outbox.ts'
-import { Calls } from './calls.ts'
+import { Call, Calls } from './calls.ts'
 import { OwnConnections } from './own-connections.ts'
 import type { PeerId } from '@libp2p/interface'
-import type { DialFailure, FromSwarm } from '../behaviour/from-swarm.ts'
+import type { DialFailure, FromSwarm, MessageUndelivered } from '../behaviour/from-swarm.ts'
 import type { EstablishedConnection, PendingConnection } from '../behaviour/network-behaviour.ts'
 import type { Dial, NotifyHandler } from '../behaviour/to-swarm.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { CallOptions } from './call-options.ts'
-import type { Call } from './calls.ts'
 
 /** What {@link PeerCalls} need. */
 export interface PeerCallsInit<Result, Message> {
@@ -85,6 +84,8 @@ export class PeerCalls<Result, Message> {
       this.#calls.rejectAll(event.connection, new ConnectionClosedError(`${this.#init.action}: the connection closed`))
     } else if (event.type === 'dial-failure') {
       this.#dialFailed(event)
+    } else if (event.type === 'handler-notified' && !event.delivered) {
+      this.#undelivered(event)
     }
   }
 
@@ -133,10 +134,37 @@ export class PeerCalls<Result, Message> {
     }
   }
 
+  /** The handler never heard of the call. */
+  #undelivered ({ reason, event }: MessageUndelivered): void {
+    const call = callIn(event)
+    if (call === undefined) {
+      return
+    }
+    const { action } = this.#init
+    const { peer, connection: connectionId = '' } = call
+    const failure = { phase: 'queue', tried: [], direction: 'outbound', peer, connectionId, elapsedMs: 0 } as const
+    switch (reason) {
+      case 'queue-full':
+        call.reject(new StreamUpgradeError(`${action}: too many messages wait for the handler (maxQueuedBehaviourEvents)`, 'limit', failure))
+        break
+      case 'disabled':
+        call.reject(new StreamUpgradeError(`${action}: the behaviour is disabled`, 'aborted', failure))
+        break
+      case 'closing':
+      case 'no-connection':
+        call.reject(new ConnectionClosedError(`${action}: the connection closes`))
+    }
+  }
+
   /** Those who still wait. */
   #takeWaiting (peer: PeerId): Array<Waiting<Result, Message>> {
     const waiting = this.#waiting.get(peer.toString()) ?? []
     this.#waiting.delete(peer.toString())
     return waiting.filter(({ call }) => !call.isSettled)
   }
+}
+
+/** The call of one of our messages. */
+function callIn (message: unknown): Call<unknown> | undefined {
+  return typeof message === 'object' && message !== null && 'call' in message && message.call instanceof Call ? message.call : undefined
 }

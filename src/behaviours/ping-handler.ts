@@ -11,7 +11,8 @@
  * - A stream that the peer ended, or that broke, between two pings is no failure: the next ping opens another one. Peers
  *   differ in how long they keep a ping stream.
  * - The first failure after a success is free: nobody hears of it, and another stream is opened at once.
- * - A peer that does not speak ping is reported once, then tried rarely, or at once when it says that it does now.
+ * - A peer that does not speak ping is reported once, then tried rarely, or at once when it says that it does now. It is
+ *   alive all the same: that it refuses never makes the connection a dead one.
  */
 
 import { NEVER, addDuration } from '../core/instant.ts'
@@ -53,6 +54,8 @@ export interface PingReport {
   readonly event: PingEvent
   /** For callers who wait for a ping only; the application has heard of it already. */
   readonly isQuiet: boolean
+  /** Too many pings in a row failed: the connection is of no use. */
+  readonly isDead: boolean
 }
 
 /** Tells the handler to ping at once; with a ping under way it changes nothing. */
@@ -63,7 +66,9 @@ export interface PingNow {
 /** Options of ping, complete. */
 export interface PingConfig {
   readonly intervalMs: number
+  readonly jitterMs: number
   readonly timeoutMs: number
+  readonly maxFailures: number
 }
 
 type Output = HandlerOutput<PingReport>
@@ -76,6 +81,7 @@ type State =
 /** Ping on one connection. */
 export class PingHandler implements ConnectionHandler<PingNow, PingReport> {
   readonly #config: PingConfig
+  readonly #random: () => number
   #state: State
   /** The long-lived stream, while there is one. */
   #stream: PingStream | undefined
@@ -87,8 +93,13 @@ export class PingHandler implements ConnectionHandler<PingNow, PingReport> {
   #inboundStreams = 0
   #cx: PollContext | undefined
 
-  constructor (config: PingConfig) {
+  /**
+   * @param config - the options
+   * @param random - numbers from 0 to below 1, for the jitter
+   */
+  constructor (config: PingConfig, random: () => number) {
     this.#config = config
+    this.#random = random
     this.#state = { type: 'resting', until: config.intervalMs === NEVER ? NEVER : 0 }
   }
 
@@ -168,7 +179,7 @@ export class PingHandler implements ConnectionHandler<PingNow, PingReport> {
       this.#failures = 0
       this.#hasSucceeded = true
       this.#isUnsupported = false
-      return this.#report({ type: 'pong', rttMs: now - sentAt }, addDuration(now, this.#config.intervalMs))
+      return this.#report({ type: 'pong', rttMs: now - sentAt }, this.#restUntil(now))
     }
     return stream.error === undefined ? PENDING : this.#failed(stream.error, now)
   }
@@ -180,7 +191,7 @@ export class PingHandler implements ConnectionHandler<PingNow, PingReport> {
     if (this.#hasSucceeded && this.#failures === 1) {
       return this.#begin(now)
     }
-    return this.#report({ type: 'failure', error, failures: this.#failures }, addDuration(now, this.#config.intervalMs))
+    return this.#report({ type: 'failure', error, failures: this.#failures }, this.#restUntil(now), { isDead: this.#failures >= this.#config.maxFailures })
   }
 
   #refused (error: StreamUpgradeError, now: Instant): Poll<Output> {
@@ -194,15 +205,19 @@ export class PingHandler implements ConnectionHandler<PingNow, PingReport> {
     const isKnown = this.#isUnsupported
     this.#isUnsupported = true
     this.#failures++
-    const until = addDuration(now, this.#config.intervalMs * UNSUPPORTED_INTERVALS)
-    return this.#report({ type: 'failure', error, failures: this.#failures }, until, isKnown)
+    return this.#report({ type: 'failure', error, failures: this.#failures }, this.#restUntil(now, UNSUPPORTED_INTERVALS), { isQuiet: isKnown })
   }
 
   /** The end of a ping. */
-  #report (event: PingEvent, restUntil: Instant, isQuiet: boolean = false): Poll<Output> {
+  #report (event: PingEvent, restUntil: Instant, { isQuiet = false, isDead = false }: Partial<PingReport> = {}): Poll<Output> {
     this.#state = { type: 'resting', until: restUntil }
     this.#isAsked = false
-    return { type: 'notify-behaviour', event: { event, isQuiet } }
+    return { type: 'notify-behaviour', event: { event, isQuiet, isDead } }
+  }
+
+  #restUntil (now: Instant, intervals: number = 1): Instant {
+    const { intervalMs, jitterMs } = this.#config
+    return addDuration(now, intervalMs * intervals + (jitterMs === 0 ? 0 : jitterMs * this.#random()))
   }
 
   #dropIfBroken (): void {

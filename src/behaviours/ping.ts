@@ -5,7 +5,7 @@
  */
 
 import { takesOptions } from '../behaviour/attach.ts'
-import { duration, parseOptions } from '../core/options.ts'
+import { count, duration, parseOptions } from '../core/options.ts'
 import { ConnectionClosedError } from '../errors.ts'
 import { Outbox } from '../handler/outbox.ts'
 import { Calls } from './calls.ts'
@@ -28,8 +28,18 @@ export type { PingEvent } from './ping-handler.ts'
 export interface PingInit {
   /** Milliseconds from an answer to the next ping; `Infinity`: ping on command only. @default 15_000 */
   intervalMs?: number | undefined
+  /**
+   * Milliseconds that an interval may be longer, at random, so that pings to many peers that came at once spread out; at most
+   * a day. @default 0
+   */
+  jitterMs?: number | undefined
   /** Milliseconds that opening the stream, and then an answer, may take. @default 20_000 */
   timeoutMs?: number | undefined
+  /**
+   * Pings in a row that must fail for the connection to be aborted, with the error of the last one; the free one after a
+   * success counts. That a peer does not speak ping is no such failure. `Infinity`: never. @default Infinity
+   */
+  maxFailures?: number | undefined
 }
 
 /** The ping behaviour; its events are {@link PingEvent}. */
@@ -44,7 +54,12 @@ export interface Ping extends NetworkBehaviour<PingEvent, unknown, unknown> {
   ping (peer: PeerId, options?: CallOptions): Promise<number>
 }
 
-const PING_OPTIONS: OptionTable<PingConfig> = { intervalMs: duration(15_000), timeoutMs: duration(20_000) }
+const PING_OPTIONS: OptionTable<PingConfig> = {
+  intervalMs: duration(15_000),
+  jitterMs: count(0, 0, 86_400_000),
+  timeoutMs: duration(20_000),
+  maxFailures: count(Infinity, 1)
+}
 
 /** Callers that may wait at a time; they cost a promise each, so that only a loop gets there. */
 const MAX_OPEN_CALLS = 1024
@@ -79,7 +94,7 @@ class PingBehaviour implements NetworkBehaviour<PingEvent, PingNow, PingReport> 
 
   commitEstablished (connection: EstablishedConnection): PingHandler {
     this.#connections.add(connection)
-    return new PingHandler(this.#config)
+    return new PingHandler(this.#config, random)
   }
 
   rollback (attempt: PendingConnection | EstablishedConnection): void {
@@ -93,7 +108,7 @@ class PingBehaviour implements NetworkBehaviour<PingEvent, PingNow, PingReport> 
     }
   }
 
-  onHandlerEvent (peer: PeerId, connection: ConnectionId, { event, isQuiet }: PingReport): void {
+  onHandlerEvent (peer: PeerId, connection: ConnectionId, { event, isQuiet, isDead }: PingReport): void {
     if (event.type === 'pong') {
       this.#calls.resolveAll(connection, event.rttMs)
     } else {
@@ -101,6 +116,9 @@ class PingBehaviour implements NetworkBehaviour<PingEvent, PingNow, PingReport> 
     }
     if (!isQuiet) {
       this.#outbox.push({ type: 'event', peer, connection, event })
+    }
+    if (isDead && event.type === 'failure') {
+      this.#outbox.push({ type: 'close-connection', peer, connection, abort: event.error })
     }
   }
 
@@ -115,4 +133,10 @@ class PingBehaviour implements NetworkBehaviour<PingEvent, PingNow, PingReport> 
     this.#outbox.push({ type: 'notify-handler', peer, connection, event: { type: 'ping-now' } })
     return await call.promise
   }
+}
+
+/** From 0 to below 1. */
+function random (): number {
+  const [bits = 0] = crypto.getRandomValues(new Uint32Array(1))
+  return bits / 2 ** 32
 }

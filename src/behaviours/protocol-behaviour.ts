@@ -1,20 +1,14 @@
 import { takesOptions } from '../behaviour/attach.ts'
 import { flag } from '../core/options.ts'
-import { PENDING } from '../core/poll.ts'
-import { Outbox } from '../handler/outbox.ts'
 import { checkCallOptions } from './call-options.ts'
+import { CallingBehaviour } from './calling-behaviour.ts'
 import { parseListing } from './listing.ts'
-import { mayRun } from './own-connections.ts'
 import { PeerCalls } from './peer-calls.ts'
 import { ProtocolHandler, SHARED_OPTIONS, checkProtocolInit } from './protocol-handler.ts'
 import { StreamScope } from './stream-scope.ts'
 import type { PeerId } from '@libp2p/interface'
-import type { FromSwarm } from '../behaviour/from-swarm.ts'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
-import type { EstablishedConnection, NetworkBehaviour, PendingConnection } from '../behaviour/network-behaviour.ts'
-import type { EmitEvent, ToSwarm } from '../behaviour/to-swarm.ts'
-import type { ConnectionId } from '../core/ids.ts'
-import type { Poll, PollContext } from '../core/poll.ts'
+import type { NetworkBehaviour } from '../behaviour/network-behaviour.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
 import type { CallOptions, LazyOptions } from './call-options.ts'
 import type { ProtocolCommand, ProtocolInit } from './protocol-handler.ts'
@@ -107,50 +101,29 @@ function addCommands (behaviour: object, api: object): void {
   }
 }
 
-class ProtocolBehaviour<Event> implements NetworkBehaviour<Event, ProtocolCommand, Event> {
+/** The behaviour behind the short form. */
+export class ProtocolBehaviour<Event> extends CallingBehaviour<Event, ProtocolCommand, NegotiatedStream> {
   readonly protocols: ProtocolListing
-  readonly #init: ProtocolBehaviourInit<Event, object>
-  readonly #peers = new PeerCalls<NegotiatedStream, ProtocolCommand>({
-    action: 'Cannot open stream',
-    maxOpen: MAX_OPEN_CALLS,
-    isTimedByHandler: true,
-    toCancel: (call) => ({ type: 'cancel-call', call })
-  })
-
-  /** Not bounded here: the swarm takes each event before the next one. */
-  readonly #outbox = new Outbox<EmitEvent<Event>>(Infinity)
+  readonly #peers: PeerCalls<NegotiatedStream, ProtocolCommand>
 
   constructor (init: ProtocolBehaviourInit<Event, object>) {
-    this.#init = init
-    this.protocols = parseListing(init.protocols, ACTION)
+    const config = { ...init, protocols: parseListing(init.protocols, ACTION) }
+    const peers = new PeerCalls<NegotiatedStream, ProtocolCommand>({
+      action: 'Cannot open stream',
+      maxOpen: MAX_OPEN_CALLS,
+      isTimedByHandler: true,
+      toCancel: (call) => ({ type: 'cancel-call', call })
+    })
+    super({
+      peers,
+      runOnLimitedConnection: init.runOnLimitedConnection ?? false,
+      handlerFor: (connection) => new ProtocolHandler(config, (protocol, signal) => new StreamScope(protocol, signal, connection))
+    })
+    this.#peers = peers
+    this.protocols = config.protocols
   }
 
-  commitEstablished (connection: EstablishedConnection): ProtocolHandler<Event, StreamScope> | undefined {
-    if (!mayRun(connection.limits, this.#init.runOnLimitedConnection ?? false)) {
-      return undefined
-    }
-    this.#peers.add(connection)
-    const config = { ...this.#init, protocols: this.protocols }
-    return new ProtocolHandler(config, (protocol, signal) => new StreamScope(protocol, signal, connection))
-  }
-
-  rollback (attempt: PendingConnection | EstablishedConnection): void {
-    this.#peers.rollback(attempt)
-  }
-
-  onSwarmEvent (event: FromSwarm): void {
-    this.#peers.onSwarmEvent(event)
-  }
-
-  onHandlerEvent (peer: PeerId, connection: ConnectionId, event: Event): void {
-    this.#outbox.push({ type: 'event', peer, connection, event })
-  }
-
-  poll (cx: PollContext): Poll<ToSwarm<Event, ProtocolCommand>> {
-    const command = this.#peers.poll(cx)
-    return command === PENDING ? this.#outbox.poll(cx) : command
-  }
-
+  /** See {@link Opener.open}. */
   async openStream (peer: PeerId, options: OpenOptions = {}): Promise<NegotiatedStream> {
     checkCallOptions(options, 'Cannot open stream', ['protocols', 'lazy'])
     const { protocols, signal, timeoutMs, lazy } = options

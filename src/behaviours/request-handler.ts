@@ -9,6 +9,7 @@ import { AbortError, TimeoutError } from '../errors.ts'
 import { Outbox } from '../handler/outbox.ts'
 import { InboundRequest } from './inbound-request.ts'
 import { namesOf } from './listing.ts'
+import { Seats } from './seats.ts'
 import { asError, readToEnd, writeToEnd } from './stream-io.ts'
 import { TimedSet } from './timed-set.ts'
 import type { ConnectionEvent, ConnectionHandler, HandlerOutput } from '../behaviour/connection-handler.ts'
@@ -17,11 +18,12 @@ import type { EstablishedConnection } from '../behaviour/network-behaviour.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
 import type { Call } from './calls.ts'
+import type { Codec } from './codec.ts'
 import type { ReceivedRequest } from './inbound-request.ts'
 import type { StreamContext } from './stream-callback.ts'
 
 /** Answers a request: with the response, or a promise of it. */
-export type Serve = (request: Uint8Array, context: StreamContext) => Uint8Array | PromiseLike<Uint8Array>
+export type Serve<Request = Uint8Array, Response = Uint8Array> = (request: Request, context: StreamContext) => Response | PromiseLike<Response>
 
 /** Numbers of a request-response behaviour, complete. */
 export interface RequestResponseLimits {
@@ -29,8 +31,10 @@ export interface RequestResponseLimits {
   readonly maxRequestBytes: number
   /** Bytes of a response. */
   readonly maxResponseBytes: number
-  /** Requests of the peer under way, per connection. */
+  /** Requests of the peer that are read or served, per connection. */
   readonly maxInboundRequests: number
+  /** Requests of the peer that wait for that, per connection. */
+  readonly maxQueuedInboundRequests: number
   /** Requests of ours under way, per connection. */
   readonly maxOutboundRequests: number
   /** Milliseconds from a request to its response. */
@@ -38,21 +42,25 @@ export interface RequestResponseLimits {
 }
 
 /** What every handler of one behaviour works with. */
-export interface RequestResponseConfig {
+export interface RequestResponseConfig<Request, Response> {
   readonly protocols: ProtocolListing
-  readonly serve: Serve | undefined
+  readonly serve: Serve<Request, Response> | undefined
+  readonly codec: Codec<Request, Response>
   readonly limits: RequestResponseLimits
 }
 
 /** A request of the peer could not be read, or not be answered. */
 export interface InboundFailure {
   readonly type: 'inbound-failure'
-  /** `TimeoutError`, `RemoteProtocolError` (`too-long`), `RangeError` (too many at a time), or the error of the stream. */
+  /**
+   * `TimeoutError`, `RemoteProtocolError` (`too-long`, or `invalid` with what the codec threw as its cause), `RangeError` (too
+   * many at a time), or the error of the stream.
+   */
   readonly error: Error
 }
 
 /** What peers' requests come to, for the application. */
-export type RequestEvent = ReceivedRequest | InboundFailure
+export type RequestEvent<Request = Uint8Array, Response = Uint8Array> = ReceivedRequest<Request, Response> | InboundFailure
 
 /** A request of ours and who waits for its response. */
 export interface OutboundRequest {
@@ -66,25 +74,26 @@ export interface OutboundRequest {
 /** What the handler may be told. `cancel`: the caller went away. */
 export type RequestCommand = OutboundRequest | { readonly type: 'cancel', readonly call: Call<Uint8Array>, readonly error: Error }
 
-type Output = HandlerOutput<RequestEvent, OutboundRequest>
+type Output<Request, Response> = HandlerOutput<RequestEvent<Request, Response>, OutboundRequest>
 
-/** The handler of one connection. */
-export class RequestHandler implements ConnectionHandler<RequestCommand, RequestEvent, OutboundRequest> {
-  readonly #config: RequestResponseConfig
+/** The handler of one connection. Responses of the peer are left as bytes: whoever asked decodes them. */
+export class RequestHandler<Request, Response> implements ConnectionHandler<RequestCommand, RequestEvent<Request, Response>, OutboundRequest> {
+  readonly #config: RequestResponseConfig<Request, Response>
   readonly #connection: EstablishedConnection
   #cx: PollContext | undefined
   /** Not bounded here: the open calls of the behaviour are. */
   readonly #waiting: BoundedQueue<OutboundRequest> = new BoundedQueue(Infinity)
   /** Requests under way; with their stream, once they have one. */
   readonly #active = new Map<Call<Uint8Array>, NegotiatedStream | undefined>()
-  readonly #inbound = new TimedSet<InboundRequest>()
-  /** Requests of the peer that are served; a `serve` that goes on after the end of its request keeps its place. */
-  #inboundUnderWay = 0
+  readonly #inbound = new TimedSet<InboundRequest<Request, Response>>()
+  /** For requests of the peer. A `serve` that goes on after the end of its request keeps its seat. */
+  readonly #seats: Seats<InboundRequest<Request, Response>>
   /** Not bounded here: its values come from requests, which are, and from failures, each taken before the next input. */
-  readonly #outbox = new Outbox<Output>(Infinity)
+  readonly #outbox = new Outbox<Output<Request, Response>>(Infinity)
 
-  constructor (config: RequestResponseConfig, connection: EstablishedConnection) {
+  constructor (config: RequestResponseConfig<Request, Response>, connection: EstablishedConnection) {
     this.#config = config
+    this.#seats = new Seats(config.limits.maxInboundRequests, config.limits.maxQueuedInboundRequests)
     this.#connection = connection
   }
 
@@ -92,7 +101,7 @@ export class RequestHandler implements ConnectionHandler<RequestCommand, Request
     return this.#config.protocols
   }
 
-  poll (cx: PollContext): Poll<Output> {
+  poll (cx: PollContext): Poll<Output<Request, Response>> {
     this.#cx = cx
     for (const request of this.#inbound.takeExpired(cx)) {
       request.fail(new TimeoutError(`A request was not answered in ${this.#config.limits.timeoutMs} ms`))
@@ -130,7 +139,7 @@ export class RequestHandler implements ConnectionHandler<RequestCommand, Request
   }
 
   /** The oldest request that waits, as long as not too many are under way. */
-  #startNext (): Poll<Output> {
+  #startNext (): Poll<Output<Request, Response>> {
     while (this.#active.size < this.#config.limits.maxOutboundRequests) {
       const info = this.#waiting.shift()
       if (info === undefined) {
@@ -155,7 +164,7 @@ export class RequestHandler implements ConnectionHandler<RequestCommand, Request
       const response = readToEnd(stream, this.#config.limits.maxResponseBytes, 'response')
       const written = writeToEnd(stream, request)
       call.resolve(await Promise.race([response, written.then(async () => await response)]))
-      if (stream.writeStatus === 'writable') {
+      if (stream.writeStatus === 'writable' || stream.writeBufferLength > 0) {
         stream.abort(new AbortError('The peer answered before it had read the whole request'))
       }
     } catch (thrown) {
@@ -185,36 +194,42 @@ export class RequestHandler implements ConnectionHandler<RequestCommand, Request
 
   async #accept (stream: NegotiatedStream, protocol: string): Promise<void> {
     const { limits } = this.#config
-    if (this.#inboundUnderWay >= limits.maxInboundRequests) {
-      const error = new RangeError(`A peer may have ${limits.maxInboundRequests} requests under way (maxInboundRequests)`)
+    const isSeated = this.#seats.take()
+    if (!isSeated && this.#seats.isFull) {
+      const error = new RangeError(`A peer may have ${limits.maxInboundRequests} requests under way (maxInboundRequests), `
+        + `and ${limits.maxQueuedInboundRequests} that wait (maxQueuedInboundRequests)`)
       stream.abort(error)
       this.#tell({ type: 'inbound-failure', error })
       return
     }
-    const inbound = new InboundRequest(stream, protocol, this.#connection, limits.maxResponseBytes)
+    const inbound = new InboundRequest(stream, protocol, this.#connection, this.#config)
     this.#inbound.add(inbound, limits.timeoutMs)
-    this.#inboundUnderWay++
     void this.#reportEnd(inbound)
-    try {
-      await this.#serve(inbound)
-    } finally {
-      this.#inboundUnderWay--
+    if (!isSeated) {
+      inbound.pause()
+    }
+    if (isSeated || await this.#seats.wait(inbound)) {
+      try {
+        await this.#serve(inbound)
+      } finally {
+        this.#seats.free()
+      }
     }
   }
 
-  async #serve (inbound: InboundRequest): Promise<void> {
-    const { serve, limits } = this.#config
-    const request = await inbound.read(limits.maxRequestBytes)
-    if (request === undefined) {
+  async #serve (inbound: InboundRequest<Request, Response>): Promise<void> {
+    const { serve } = this.#config
+    const received = await inbound.read()
+    if (received === undefined) {
       return
     }
     if (serve === undefined) {
-      this.#tell(inbound.toEvent(request))
+      this.#tell(inbound.toEvent(received.request))
       await inbound.ended
       return
     }
     try {
-      await inbound.answer(await serve(request, inbound.context))
+      await inbound.answer(await serve(received.request, inbound.context))
     } catch (thrown) {
       // What came after the end, such as the failure of a stream, has been told already; the rest is a mistake of `serve`.
       if (inbound.end()) {
@@ -223,15 +238,16 @@ export class RequestHandler implements ConnectionHandler<RequestCommand, Request
     }
   }
 
-  async #reportEnd (inbound: InboundRequest): Promise<void> {
+  async #reportEnd (inbound: InboundRequest<Request, Response>): Promise<void> {
     const error = await inbound.ended
     this.#inbound.delete(inbound)
+    this.#seats.leave(inbound)
     if (error !== undefined) {
       this.#tell({ type: 'inbound-failure', error })
     }
   }
 
-  #tell (event: RequestEvent): void {
+  #tell (event: RequestEvent<Request, Response>): void {
     this.#outbox.push({ type: 'notify-behaviour', event })
   }
 }

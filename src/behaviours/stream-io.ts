@@ -4,9 +4,6 @@ import { concat } from 'uint8arrays/concat'
 import { RemoteProtocolError, StreamResetError } from '../errors.ts'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 
-/** Bytes given to the stream at a time: small enough that back-pressure is felt, large enough for few messages. */
-const CHUNK_BYTES = 65_536
-
 /**
  * Reads to the end of the peer's side.
  *
@@ -30,11 +27,7 @@ export async function readToEnd (stream: NegotiatedStream, maxBytes: number, wha
 
 /** Writes `bytes` as fast as the peer takes them, then ends this side. Rejects as the stream does. */
 export async function writeToEnd (stream: NegotiatedStream, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.byteLength; at += CHUNK_BYTES) {
-    if (!stream.send(bytes.subarray(at, at + CHUNK_BYTES))) {
-      await stream.onDrain()
-    }
-  }
+  await stream.write(bytes)
   await stream.close()
 }
 

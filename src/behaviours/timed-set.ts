@@ -17,6 +17,11 @@ export class TimedSet<Item> implements Iterable<Item> {
     return this.#deadlines.size
   }
 
+  /** When {@link takeExpired} is to be called again, as far as is known since it was called last. */
+  get nextDeadline (): Instant {
+    return this.#nextDeadline
+  }
+
   /** Adds `item`, which expires after `durationMs`; `Infinity` for never. Poll afterwards. */
   add (item: Item, durationMs: number): void {
     this.#deadlines.set(item, NEVER)

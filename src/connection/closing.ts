@@ -21,7 +21,7 @@ export interface ClosingParts<Stream, FromBehaviour, ToBehaviour> {
   readonly outlet: Outlet<Stream, ToBehaviour>
   readonly root: RootHandler<FromBehaviour, ToBehaviour>
   readonly outbound: OutboundStreams<Stream, FromBehaviour, ToBehaviour>
-  readonly muxer: MuxerPort
+  readonly muxer: MuxerPort<unknown>
   readonly config: ConnectionConfig
 }
 

@@ -1,6 +1,7 @@
 import type { ConnectionId, Direction } from '../core/ids.ts'
 import type { AnyHandler } from '../handler/connection-handler.ts'
 import type { ProtocolList } from '../protocols/protocol-list.ts'
+import type { ConnectionMeter } from './connection-meter.ts'
 import type { ReportInterest } from './connection-output.ts'
 import type { MuxerPort } from './muxer-port.ts'
 
@@ -21,15 +22,17 @@ export interface ReadonlyProtocols {
 }
 
 /** Who a connection works with. */
-export interface ConnectionComponents<FromBehaviour = unknown, ToBehaviour = unknown> {
+export interface ConnectionComponents<FromBehaviour = unknown, ToBehaviour = unknown, Stream = unknown> {
   readonly id: ConnectionId
   /** Who is at the other end; shown in errors, never looked into. */
   readonly peer: unknown
   readonly direction: Direction
   readonly handler: AnyHandler<FromBehaviour, ToBehaviour>
-  readonly muxer: MuxerPort
+  readonly muxer: MuxerPort<NoInfer<Stream>>
   /** Asks the owner for a drain; called once per turn at most. During a `poll` of this connection it means: the next turn. */
   wake (): void
   readonly hostProtocols?: HostProtocols | undefined
   readonly interest?: ReportInterest | undefined
+  /** Counts what happens. Default: nobody does. */
+  readonly meter?: ConnectionMeter<NoInfer<Stream>> | undefined
 }

@@ -25,6 +25,23 @@ export interface ConnectionInit {
   maxNegotiatingInboundStreams?: number | undefined
   /** Inbound streams that wait for a slot. At the limit the newest is reset. @default 256 */
   maxQueuedInboundStreams?: number | undefined
+  /** Inbound streams a second, those of the host included; `Infinity` for no limit. At the limit the newest is reset. @default 10_000 */
+  inboundStreamsPerSecond?: number | undefined
+  /** Inbound streams that may come at once; `inboundStreamsPerSecond` is what follows. At the limit the newest is reset. @default 10_000 */
+  inboundStreamBurst?: number | undefined
+  /** Inbound streams that are open, those of the host included; `Infinity` for no limit. At the limit the newest is reset. @default 1024 */
+  maxOpenInboundStreams?: number | undefined
+  /**
+   * Milliseconds for which a peer may go on to open streams that are reset because there are too many, with at most a second
+   * between two of them. At the limit the connection is aborted, reason `abuse`; `Infinity` never.
+   *
+   * @default Infinity
+   */
+  closeAfterOverLimitMs?: number | undefined
+  /** Open inbound streams of one protocol of a handler; `Infinity` for no limit. At the limit the newest is reset. @default 256 */
+  maxInboundStreamsPerProtocol?: number | undefined
+  /** Open outbound streams of one protocol for handlers; `Infinity` for no limit. At the limit a request fails with kind `limit`. @default 256 */
+  maxOutboundStreamsPerProtocol?: number | undefined
   /** Outbound requests that wait for a stream. At the limit a request fails with kind `limit`. @default 1024 */
   maxQueuedOutboundRequests?: number | undefined
   /** Outbound streams being opened or negotiated at a time. At the limit requests wait, first come first served. @default 256 */
@@ -39,6 +56,8 @@ export interface ConnectionInit {
   maxRemoteProtocols?: number | undefined
   /** Bytes of names that one source may report of the peer. The rest is dropped, with a report. @default 65_536 */
   maxRemoteProtocolsBytes?: number | undefined
+  /** Reports of the host about the peer that are applied in a second. At the limit they wait, and only the last one counts. @default 10 */
+  remoteReportsPerSecond?: number | undefined
   /** Milliseconds that the connection may be idle before it closes gracefully: 0 at once, `Infinity` never. @default 10_000 */
   idleTimeoutMs?: number | undefined
   /** Milliseconds for a graceful close. At the limit the rest is cut and the muxer aborted. @default 5000 */
@@ -65,6 +84,12 @@ export const CONNECTION_OPTIONS: OptionTable<ConnectionConfig> = {
   inboundTimeoutMs: duration(10_000),
   maxNegotiatingInboundStreams: count(128, 0, 1_000_000),
   maxQueuedInboundStreams: count(256, 0, 1_000_000),
+  inboundStreamsPerSecond: count(10_000, 1),
+  inboundStreamBurst: count(10_000, 1, 1_000_000),
+  maxOpenInboundStreams: count(1024, 0),
+  closeAfterOverLimitMs: duration(Infinity),
+  maxInboundStreamsPerProtocol: count(256, 0),
+  maxOutboundStreamsPerProtocol: count(256, 0),
   maxQueuedOutboundRequests: count(1024, 0, 1_000_000),
   maxNegotiatingOutboundStreams: count(256, 1, 1_000_000),
   maxHandlerEventsPerTurn: count(64, 1, 1_000_000),
@@ -72,6 +97,7 @@ export const CONNECTION_OPTIONS: OptionTable<ConnectionConfig> = {
   maxLocalProtocols: count(4096, 0, 1_000_000),
   maxRemoteProtocols: count(1024, 0, 1_000_000),
   maxRemoteProtocolsBytes: count(65_536, 0, 1_000_000_000),
+  remoteReportsPerSecond: count(10, 1, 1_000_000),
   idleTimeoutMs: duration(10_000),
   closeTimeoutMs: duration(5000),
   maxCloseEvents: count(10_000, 0, 1_000_000),

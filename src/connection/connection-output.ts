@@ -1,7 +1,7 @@
 /** What polling a connection gives: outputs for its owner, and reports for whoever watches (S5.13). */
 
 import type { CloseReason } from '../core/close-reason.ts'
-import type { StreamUpgradeError } from '../errors.ts'
+import type { FailedOutcome, StreamPhase, StreamUpgradeError } from '../errors.ts'
 import type { Instant } from '../core/instant.ts'
 import type { StreamPort } from './muxer-port.ts'
 
@@ -87,10 +87,30 @@ export interface HandlerErrorReport {
   readonly cause: unknown
 }
 
+/**
+ * A stream that the peer opened came to nothing before a handler or the host was given it (S8.9). The first failure is
+ * reported at once, the later ones at most once a second: each report is of the last failure, and counts those before it.
+ */
+export interface InboundFailureReport {
+  readonly type: 'inbound-failure'
+  /** How far the stream had come: `queue` while it waited for a slot. */
+  readonly phase: StreamPhase
+  readonly outcome: Exclude<FailedOutcome, 'aborted'>
+  /** The name that the peer proposed last, escaped and cut; undefined when it proposed none. */
+  readonly proposed: string | undefined
+  /** Milliseconds from the arrival of the stream. */
+  readonly elapsedMs: number
+  /** Failures since the last report that have none of their own. */
+  readonly suppressed: number
+  /** Whether no conforming peer does this: the outcome is `invalid` or `too-long`. */
+  readonly violation: boolean
+}
+
 /** What `pollReport` of a connection gives. */
 export type ConnectionReport =
   | ProtocolsReport
   | HandlerErrorReport
+  | InboundFailureReport
   /** Nothing holds the connection open any more; it closes at `until`, `Infinity` for never. */
   | { readonly type: 'connection-idle', readonly until: Instant }
   /** A source reported more of the peer's names than is kept. */

@@ -12,6 +12,7 @@ import type { LocalProtocols } from '../protocols/local-protocols.ts'
 import type { RemoteProtocols } from '../protocols/remote-protocols.ts'
 import type { HostProtocols } from './connection-components.ts'
 import type { ConnectionConfig } from './connection-config.ts'
+import type { ConnectionLoad } from './connection-meter.ts'
 import type { HandlerTask } from './connection-output.ts'
 import type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
 import type { Outlet } from './outlet.ts'
@@ -22,7 +23,7 @@ export interface ConnectionStreamsParts<Stream, FromBehaviour, ToBehaviour> {
   readonly outlet: Outlet<Stream, ToBehaviour>
   readonly root: RootHandler<FromBehaviour, ToBehaviour>
   readonly config: ConnectionConfig
-  readonly muxer: MuxerPort
+  readonly muxer: MuxerPort<Stream>
   readonly local: LocalProtocols
   readonly remote: RemoteProtocols
   readonly hostProtocols: HostProtocols | undefined
@@ -51,13 +52,24 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#outlet = outlet
     this.counted = new CountedStreams(config.streamCloseTimeoutMs)
     const desk = new StreamDesk(outlet, root, this.counted)
-    this.inbound = new InboundStreams({ desk, config, local, hostProtocols, owner })
+    this.inbound = new InboundStreams({ desk, config, muxer, local, hostProtocols, owner })
     this.outbound = new OutboundStreams({ desk, config, muxer, remote, owner })
   }
 
   /** Whether any stream or request holds the connection open (S6.2). */
   get isBusy (): boolean {
     return this.counted.size > 0 || this.inbound.isBusy || this.outbound.isBusy
+  }
+
+  /** What waits and what is being negotiated. */
+  get load (): ConnectionLoad {
+    const { inbound, outbound } = this
+    return {
+      negotiatingInbound: inbound.negotiating,
+      negotiatingOutbound: outbound.negotiating,
+      queuedInbound: inbound.queued,
+      queuedOutbound: outbound.queued
+    }
   }
 
   /** The peer opened a stream; a muxer that tells twice is heard once (S5.11). */
@@ -67,12 +79,19 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> {
     }
   }
 
+  /** The host agreed on `protocol` for a stream that the peer opened. */
+  agreed (port: StreamPort<Stream>, protocol: string): void {
+    if (!this.#isKnown(port)) {
+      this.inbound.agreed(port, protocol)
+    }
+  }
+
   /** The muxer granted a stream; one that is in use already is none. */
-  granted (opening: StreamOpening, port: StreamPort<Stream>): void {
+  granted (opening: StreamOpening, port: StreamPort<Stream>, protocol: string | undefined): void {
     if (this.#isKnown(port)) {
       this.outbound.openingFailed(opening, new Error('The muxer granted a stream that is in use'))
     } else {
-      this.outbound.granted(opening, port)
+      this.outbound.granted(opening, port, protocol)
     }
   }
 

@@ -10,6 +10,7 @@
  * outbound before inbound.
  */
 
+import { earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { ConnectionClosedError } from '../errors.ts'
 import { parseConnectionConfig } from './connection-config.ts'
@@ -28,9 +29,11 @@ import type { Poll } from '../core/poll.ts'
 import type { RemoteReportChange } from '../protocols/remote-protocols.ts'
 import type { ConnectionComponents, ReadonlyProtocols } from './connection-components.ts'
 import type { ConnectionInit } from './connection-config.ts'
+import type { ConnectionLoad } from './connection-meter.ts'
 import type { ConnectionOutput, ConnectionReport, HandlerTask } from './connection-output.ts'
 import type { StreamOpening, StreamPort } from './muxer-port.ts'
-import type { HostStreamRequest } from './outbound-streams.ts'
+import type { HostStreamRequest } from './outbound-wish.ts'
+import type { OpeningFailure } from './request-outcomes.ts'
 import type { ConnectionStatus } from './shutdown.ts'
 
 export type { ConnectionComponents, HostProtocols, ReadonlyProtocols } from './connection-components.ts'
@@ -50,8 +53,8 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   readonly #lifecycle: Lifecycle<Stream, FromBehaviour, ToBehaviour>
   readonly #turn: Turn
   #isPeerKept = false
-  /** Until then a poll that nobody asked for has nothing to do; what brings a deadline forward asks for one. */
-  #restsUntil: Instant = -Infinity
+  /** A step moved in this turn: only then has any of them to hear of its end. */
+  #hasMoved = false
 
   /**
    * @param components - who it works with; the handler gets its first notice before this returns (S3.13)
@@ -59,11 +62,11 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
    * @param now - the instant of creation
    * @throws TypeError or RangeError for an option out of its range
    */
-  constructor (components: ConnectionComponents<FromBehaviour, ToBehaviour>, init: ConnectionInit, now: Instant) {
-    const { id, peer, direction, handler, muxer, hostProtocols, interest } = components
+  constructor (components: ConnectionComponents<FromBehaviour, ToBehaviour, Stream>, init: ConnectionInit, now: Instant) {
+    const { id, peer, direction, handler, muxer, hostProtocols, interest, meter } = components
     const config = parseConnectionConfig(init)
     const turn = new Turn(components)
-    const outlet = new Outlet<Stream, ToBehaviour>(id, peer, now)
+    const outlet = new Outlet<Stream, ToBehaviour>(id, peer, now, meter)
     const root = new RootHandler<FromBehaviour, ToBehaviour>(handler, outlet, turn)
     const sets = new ProtocolSets({ outlet, root, config, host: hostProtocols?.list, interest, waker: turn })
     const streams = new ConnectionStreams({ outlet, root, config, muxer, local: sets.local, remote: sets.remote, hostProtocols, waker: turn })
@@ -78,7 +81,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     this.#streams = streams
     this.#inbox = inbox
     this.#outputs = new HandlerOutputs(outlet, root, sets, streams.outbound, config.maxHandlerEventsPerTurn)
-    this.#news = new HostNews(outlet, root, sets)
+    this.#news = new HostNews(outlet, root, sets, config.remoteReportsPerSecond)
     this.#lifecycle = new Lifecycle({ outlet, root, streams, inbox, muxer, config })
     sets.diff()
     turn.wake()
@@ -101,9 +104,24 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     return this.#sets.remote.hasReport()
   }
 
+  /** Whether more was reported of the peer than is kept: then an absent name may be among what was cut off (S3.21). */
+  get isRemoteCut (): boolean {
+    return this.#sets.remote.isCut
+  }
+
   /** Busy, idle until an instant, closing or closed. */
   get status (): ConnectionStatus {
     return this.#lifecycle.status
+  }
+
+  /** What waits and what is being negotiated. */
+  get load (): ConnectionLoad {
+    return this.#streams.load
+  }
+
+  /** All negotiated streams until their end, whether they hold the connection open or not, and who opened them. */
+  get openStreams (): Iterable<{ readonly port: StreamPort<Stream>, readonly isInbound: boolean }> {
+    return this.#streams.counted.all()
   }
 
   /** The negotiated streams that hold the connection open, oldest first. */
@@ -123,23 +141,50 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     }
   }
 
-  /** The muxer answers an opening with a stream. */
-  handleOutboundStream (opening: StreamOpening, port: StreamPort<Stream>): void {
-    this.#input()
-    this.#streams.granted(opening, port)
+  /**
+   * The peer opened a stream, and the host has agreed on `protocol` (hosted mode): it goes to whoever lists that name in the
+   * turn that follows, without a queue, and is reset if nobody does.
+   */
+  handleNegotiatedInbound (port: StreamPort<Stream>, protocol: string, now: Instant): void {
+    this.#input(now)
+    if (this.#lifecycle.isOpen) {
+      this.#streams.agreed(port, protocol)
+    } else {
+      this.#outlet.tellMuxer(() => { port.reset(new ConnectionClosedError('The connection closes')) })
+    }
   }
 
-  /** The muxer could not open a stream. */
-  handleOutboundStreamFailure (opening: StreamOpening, error: unknown): void {
+  /** The muxer holds back a stream of the peer, to be had by its `pollInbound`. */
+  handleInboundReady (): void {
     this.#input()
-    this.#streams.outbound.openingFailed(opening, error)
+  }
+
+  /**
+   * The muxer answers an opening with a stream.
+   *
+   * @param protocol - the name that was agreed, by a muxer that negotiates
+   */
+  handleOutboundStream (opening: StreamOpening, port: StreamPort<Stream>, protocol?: string): void {
+    this.#input()
+    this.#streams.granted(opening, port, protocol)
+  }
+
+  /**
+   * The muxer could not open a stream.
+   *
+   * @param error - the cause of what the requester gets
+   * @param reason - why, if the muxer negotiates. Default: the stream was reset
+   */
+  handleOutboundStreamFailure (opening: StreamOpening, error: unknown, reason?: OpeningFailure): void {
+    this.#input()
+    this.#streams.outbound.openingFailed(opening, error, reason)
   }
 
   /** A stream that the host negotiates by itself: it holds the connection open until it ends (S6.3). */
   handleForeignStream (port: StreamPort<Stream>): void {
     this.#input()
     if (this.#lifecycle.isOpen) {
-      this.#streams.counted.add(port, true)
+      this.#streams.counted.add(port, { isCounted: true, isInbound: false, slot: undefined })
     }
   }
 
@@ -228,11 +273,11 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
    * @param token - given: it comes back with `handler-notified` when the handler has taken the message
    */
   onBehaviourEvent (event: FromBehaviour, token?: unknown): boolean {
-    if (!this.#lifecycle.isOpen || !this.#inbox.push(event, token)) {
+    if (!this.#lifecycle.isOpen) {
       return false
     }
     this.#turn.wakeForCommand()
-    return true
+    return this.#inbox.push(event, token)
   }
 
   /**
@@ -261,6 +306,21 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     this.#turn.wakeForCommand()
   }
 
+  /**
+   * Nobody takes what the handler says any more: it is not polled until {@link resume}, so that what fills up is the peer's
+   * (S8.3). Everything else goes on; a handler that woke meanwhile holds the connection open. Idempotent.
+   */
+  stall (): void {
+    this.#outputs.stall()
+  }
+
+  /** Polls the handler again, if it woke meanwhile; without effect if there is no stall. */
+  resume (): void {
+    if (this.#outputs.resume()) {
+      this.#turn.wakeForCommand()
+    }
+  }
+
   /** Closes gracefully, after the behaviour events that are queued already (S6.6). */
   close (): void {
     if (this.#lifecycle.isOpen) {
@@ -284,7 +344,9 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
    * @throws InvalidStateError when called from inside a poll of this connection
    */
   poll (now: Instant): Poll<ConnectionOutput<Stream, ToBehaviour>> {
-    if (this.#turn.isResting && now < this.#restsUntil) {
+    const { restsUntil } = this.#lifecycle
+    if (this.#turn.isResting && now < restsUntil && now < this.#streams.nextDeadline && now < this.#root.wakeInstant
+      && now < this.#news.deadline) {
       this.#outlet.now = now
       return PENDING
     }
@@ -308,34 +370,51 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
    */
   pollReport (): Poll<ConnectionReport> {
     this.#turn.refuse()
-    return this.#outlet.reports.shift() ?? PENDING
+    const { reports } = this.#outlet
+    return reports.size === 0 ? PENDING : reports.shift() ?? PENDING
   }
 
   /** When to poll again if nothing happens before; `Infinity` for never. */
   pollTimeout (): Instant {
-    return this.#lifecycle.deadline
+    const { deadline, isOpen } = this.#lifecycle
+    return isOpen ? earliest(deadline, this.#news.deadline) : deadline
   }
 
   // ---------------------------------------------------------------------------------------------------- the loop
 
   #drain (): Poll<ConnectionOutput<Stream, ToBehaviour>> {
     for (;;) {
-      const output = this.#outlet.outputs.shift()
-      if (output !== undefined) {
-        if (output.type === 'closed') {
-          this.#end()
-        }
-        return output
+      if (this.#outlet.outputs.size > 0) {
+        return this.#nextOutput()
       }
-      const isMoved = this.#lifecycle.isOpen ? this.#pass() : this.#closingPass()
-      if (!isMoved) {
+      if (!(this.#turn.isStirred ? this.#pass() : this.#quietPass())) {
         return PENDING
       }
+      this.#hasMoved = true
     }
   }
 
-  /** The steps of S5.1; true as soon as one of them moved, which starts the next pass at the top. */
+  #nextOutput (): Poll<ConnectionOutput<Stream, ToBehaviour>> {
+    const output = this.#outlet.outputs.shift() ?? PENDING
+    if (output !== PENDING && output.type === 'closed') {
+      this.#end()
+    }
+    return output
+  }
+
+  /** One pass; true as soon as a step moved, which starts the next one at the top. */
   #pass (): boolean {
+    // What stirs a step meanwhile that the pass is past is for another one.
+    this.#turn.isStirred = false
+    if (!(this.#lifecycle.isOpen ? this.#openPass() : this.#closingPass())) {
+      return false
+    }
+    this.#turn.isStirred = true
+    return true
+  }
+
+  /** The steps of S5.1. */
+  #openPass (): boolean {
     return this.#lifecycle.endIfDue()
       || this.#serveInbox() // 1
       || this.#expire() // 2
@@ -346,7 +425,19 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
       || this.#news.tellNext() // 7
       || this.#streams.outbound.openNext() // 8
       || this.#streams.inbound.acceptNext() // 9
-      || this.#lifecycle.checkActivity(this.#root.isKeepAlive || this.#isPeerKept) // 10
+      || this.#lifecycle.checkActivity(this.#root.isKeepAlive || this.#isPeerKept, this.#outputs.isHeld) // 10
+  }
+
+  /** Those of them that may have something to do when nothing but the handler woke, which is what most turns are about. */
+  #quietPass (): boolean {
+    if (this.#isDue || !this.#lifecycle.isOpen || this.#news.deadline <= this.#outlet.now) {
+      return this.#pass()
+    }
+    if (this.#outputs.takeNext() || this.#sets.diff() || this.#turn.isStirred) { // 3, 4
+      return true
+    }
+    const isKept = this.#root.isKeepAlive || this.#isPeerKept
+    return (!isKept || !this.#lifecycle.isBusy) && this.#lifecycle.checkActivity(isKept, this.#outputs.isHeld) // 10
   }
 
   /** Streams in use go on until the muxer closes, so the answers that some of them wait for still count. */
@@ -355,6 +446,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   }
 
   #serveInbox (): boolean {
+    this.#tellRefused()
     const command = this.#inbox.shift()
     switch (command?.type) {
       case undefined:
@@ -368,6 +460,14 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     }
   }
 
+  /** Whoever sent them knows already, by their receipt (S7.11); this is for whoever watches. */
+  #tellRefused (): void {
+    const refused = this.#inbox.takeRefused()
+    if (refused > 0) {
+      this.#outlet.limitReached('maxQueuedBehaviourEvents', this.#inbox.maxEvents, refused)
+    }
+  }
+
   /** Only senders with a token hear of a message that was taken (S7.11). */
   #deliver (event: FromBehaviour, token: unknown): void {
     const outcome = this.#root.onBehaviourEvent(event)
@@ -377,13 +477,18 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   }
 
   #expire (): boolean {
-    const { now } = this.#outlet
-    if (now < this.#streams.nextDeadline && now < this.#root.wakeInstant) {
+    if (!this.#isDue) {
       return false
     }
+    const { now } = this.#outlet
     this.#root.expire(now)
     this.#streams.expire(now)
     return true
+  }
+
+  get #isDue (): boolean {
+    const { now } = this.#outlet
+    return now >= this.#streams.nextDeadline || now >= this.#root.wakeInstant
   }
 
   // ---------------------------------------------------------------------------------------------------- turns
@@ -396,14 +501,17 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   }
 
   #endTurn (): void {
+    const isMoreLeft = this.#hasMoved && this.#endSteps()
+    const isHandlerLater = this.#root.endTurn() && !this.#outputs.isHeld
+    this.#turn.end(isHandlerLater || isMoreLeft)
+  }
+
+  /** True when one of them is to go on in another turn. */
+  #endSteps (): boolean {
+    this.#hasMoved = false
     this.#outputs.endTurn()
     const areStreamsLater = this.#streams.endTurn()
-    const areChangesLater = this.#sets.endTurn()
-    if (this.#root.endTurn() || areStreamsLater || areChangesLater) {
-      this.#turn.continueLater()
-    }
-    this.#restsUntil = this.#lifecycle.deadline
-    this.#turn.end()
+    return this.#sets.endTurn() || areStreamsLater
   }
 
   /** The last output is on its way: nothing wakes this connection any more. */

@@ -1,12 +1,36 @@
 import { NEVER, addDuration, earliest } from '../core/instant.ts'
+import { Linked, LinkedList } from '../core/linked-list.ts'
+import { placesOf } from './muxer-port.ts'
 import type { Instant } from '../core/instant.ts'
 import type { StreamPort } from './muxer-port.ts'
+import type { ProtocolSlot } from './protocol-slots.ts'
 
-interface Entry {
+/** What a negotiated stream counts as. */
+export interface StreamCounts {
+  /** Whether it holds the connection open. */
+  readonly isCounted: boolean
+  /** Whether the peer opened it. */
+  readonly isInbound: boolean
+  /** Its place among the streams of its protocol, if that has a limit. */
+  readonly slot: ProtocolSlot | undefined
+}
+
+class Entry<Stream> extends Linked<Entry<Stream>> {
+  readonly port: StreamPort<Stream>
   /** Whether it holds the connection open. */
   isCounted: boolean
+  readonly isInbound: boolean
+  readonly slot: ProtocolSlot | undefined
   /** When it is reset because the peer does not end it; never, before the local close. */
-  resetAt: Instant
+  resetAt: Instant = NEVER
+
+  constructor (port: StreamPort<Stream>, { isCounted, isInbound, slot }: StreamCounts) {
+    super()
+    this.port = port
+    this.isCounted = isCounted
+    this.isInbound = isInbound
+    this.slot = slot
+  }
 }
 
 /** Names of the host's services that it opens by itself: if they counted, no connection would ever be idle (HOST.md 13). */
@@ -19,9 +43,10 @@ export function isCountedProtocol (protocol: string): boolean {
 
 /** Negotiated streams until both their directions are closed, and which of them hold the connection open (S6.3). */
 export class CountedStreams<Stream> {
-  readonly #entries: Map<StreamPort<Stream>, Entry> = new Map()
+  readonly #entries: LinkedList<Entry<Stream>> = new LinkedList()
   readonly #closeTimeoutMs: number
   #counted = 0
+  #inbound = 0
   #hasHeld = false
 
   constructor (closeTimeoutMs: number) {
@@ -48,26 +73,31 @@ export class CountedStreams<Stream> {
     return this.#counted
   }
 
+  /** Streams that the peer opened, whether they hold the connection open or not. */
+  get inbound (): number {
+    return this.#inbound
+  }
+
   /** Whether it is negotiated and not ended, counted or not. */
   has (port: StreamPort<Stream>): boolean {
-    return this.#entries.has(port)
+    return this.#entryOf(port) !== undefined
   }
 
   /** The stream was negotiated. */
-  add (port: StreamPort<Stream>, isCounted: boolean): void {
-    if (!this.#entries.has(port)) {
-      this.#entries.set(port, { isCounted, resetAt: NEVER })
+  add (port: StreamPort<Stream>, counts: StreamCounts): void {
+    if (this.#entryOf(port) === undefined) {
+      const { isCounted, isInbound } = counts
+      const entry = new Entry(port, counts)
+      this.#entries.push(entry)
+      placesOf(port).counted = entry
       this.#counted += isCounted ? 1 : 0
+      this.#inbound += isInbound ? 1 : 0
     }
   }
 
   /** Takes the stream out of the count; idempotent, and it is still watched. */
   ignore (port: StreamPort<Stream>): void {
-    const entry = this.#entries.get(port)
-    if (entry?.isCounted === true) {
-      entry.isCounted = false
-      this.#counted--
-    }
+    this.#ignore(this.#entryOf(port))
   }
 
   /**
@@ -75,7 +105,7 @@ export class CountedStreams<Stream> {
    * the stream counts until then. Returns when that time ends.
    */
   closing (port: StreamPort<Stream>, now: Instant): Instant {
-    const entry = this.#entries.get(port)
+    const entry = this.#entryOf(port)
     if (entry === undefined || entry.resetAt !== NEVER) {
       return NEVER
     }
@@ -85,22 +115,29 @@ export class CountedStreams<Stream> {
 
   /** Both directions are closed, or the stream was reset; false if it was not here. */
   remove (port: StreamPort<Stream>): boolean {
-    this.#hasHeld ||= this.#entries.get(port)?.isCounted === true
-    this.ignore(port)
-    return this.#entries.delete(port)
+    const entry = this.#entryOf(port)
+    if (entry === undefined) {
+      return false
+    }
+    this.#hasHeld ||= entry.isCounted
+    this.#ignore(entry)
+    this.#inbound -= entry.isInbound ? 1 : 0
+    entry.slot?.release()
+    placesOf(port).counted = undefined
+    return this.#entries.remove(entry)
   }
 
   /** Takes out the streams whose peer did not end them in time, but for those that wait for an answer of the peer. */
   expire (now: Instant): Array<StreamPort<Stream>> {
     const expired: Array<StreamPort<Stream>> = []
-    for (const [port, entry] of this.#entries) {
+    for (const entry of this.#entries) {
       if (entry.resetAt > now) {
         continue
       }
-      if (port.isRead === true) {
+      if (entry.port.isRead === true) {
         entry.resetAt = NEVER
       } else {
-        expired.push(port)
+        expired.push(entry.port)
       }
     }
     for (const port of expired) {
@@ -112,7 +149,7 @@ export class CountedStreams<Stream> {
   /** The earliest instant at which a stream is to be reset. */
   nextDeadline (): Instant {
     let next = NEVER
-    for (const { resetAt } of this.#entries.values()) {
+    for (const { resetAt } of this.#entries) {
       next = earliest(next, resetAt)
     }
     return next
@@ -120,16 +157,34 @@ export class CountedStreams<Stream> {
 
   /** Streams that hold the connection open, oldest first. */
   * counted (): Iterable<StreamPort<Stream>> {
-    for (const [port, { isCounted }] of this.#entries) {
+    for (const { port, isCounted } of this.#entries) {
       if (isCounted) {
         yield port
       }
     }
   }
 
+  /** All of them, counted or not, oldest first. */
+  all (): Iterable<{ readonly port: StreamPort<Stream>, readonly isInbound: boolean }> {
+    return this.#entries
+  }
+
   /** Forgets all of them: the connection has ended. */
   clear (): void {
     this.#entries.clear()
     this.#counted = 0
+    this.#inbound = 0
+  }
+
+  #entryOf (port: StreamPort<Stream>): Entry<Stream> | undefined {
+    const entry = port.places?.counted
+    return this.#entries.has(entry) ? entry : undefined
+  }
+
+  #ignore (entry: Entry<Stream> | undefined): void {
+    if (entry?.isCounted === true) {
+      entry.isCounted = false
+      this.#counted--
+    }
   }
 }

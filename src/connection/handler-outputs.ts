@@ -17,6 +17,7 @@ export class HandlerOutputs<Stream, FromBehaviour, ToBehaviour> {
   readonly #outbound: OutboundStreams<Stream, FromBehaviour, ToBehaviour>
   readonly #share: number
   #taken = 0
+  #isStalled = false
 
   /**
    * @param share - most values in one turn
@@ -35,9 +36,26 @@ export class HandlerOutputs<Stream, FromBehaviour, ToBehaviour> {
     this.#share = share
   }
 
+  /** The handler woke, and is not polled: what it wants is not known. */
+  get isHeld (): boolean {
+    return this.#isStalled && this.#root.isWoken
+  }
+
+  /** Takes nothing until {@link resume}. */
+  stall (): void {
+    this.#isStalled = true
+  }
+
+  /** Goes on; true when something was held. */
+  resume (): boolean {
+    const { isHeld } = this
+    this.#isStalled = false
+    return isHeld
+  }
+
   /** Takes one value, if the handler woke and has one. */
   takeNext (): boolean {
-    if (!this.#root.isWoken || this.#taken >= this.#share) {
+    if (!this.#root.isWoken || this.#isStalled || this.#taken >= this.#share) {
       return false
     }
     const output = this.#root.poll(this.#outlet.now)
@@ -51,6 +69,9 @@ export class HandlerOutputs<Stream, FromBehaviour, ToBehaviour> {
 
   /** The next turn has a share of its own. */
   endTurn (): void {
+    if (this.#taken >= this.#share && this.#root.isWoken) {
+      this.#outlet.meter?.yielded('handler-events')
+    }
     this.#taken = 0
   }
 

@@ -1,40 +1,46 @@
-import { BoundedQueue } from '../core/bounded-queue.ts'
 import { addDuration, earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { HandlerFault } from '../handler/handler-fault.ts'
 import { withRoute } from '../handler/route.ts'
 import { ListenerNegotiation } from '../negotiation/listener-negotiation.ts'
+import { NOT_OFFERED } from '../negotiation/outcome.ts'
+import { AgreedNegotiation } from './agreed-negotiation.ts'
+import { ArrivedStreams } from './arrived-streams.ts'
 import { negotiationLimits } from './connection-config.ts'
+import { InboundAdmission } from './inbound-admission.ts'
+import { InboundFailures } from './inbound-failures.ts'
 import { NegotiatingStreams } from './negotiating-streams.ts'
 import { asError } from './outlet.ts'
+import { ProtocolSlots } from './protocol-slots.ts'
 import { abortOf, errorOf, timeoutOf, upgradeError } from './stream-failure.ts'
 import type { Instant } from '../core/instant.ts'
+import type { Poll } from '../core/poll.ts'
 import type { StreamFailure, StreamUpgradeErrorKind } from '../errors.ts'
-import type { NegotiationLimits } from '../negotiation/outcome.ts'
-import type { ListedProtocol, ListingSnapshot } from '../protocols/listing-snapshot.ts'
+import type { NegotiationLimits, NegotiationOutcome } from '../negotiation/outcome.ts'
+import type { ListedProtocol } from '../protocols/listing-snapshot.ts'
 import type { LocalProtocols } from '../protocols/local-protocols.ts'
+import type { Arrival } from './arrived-streams.ts'
 import type { HostProtocols } from './connection-components.ts'
 import type { ConnectionConfig } from './connection-config.ts'
-import type { StreamPort } from './muxer-port.ts'
-import type { NegotiatingStream, NegotiatingStreamsOwner, Ticket, Upgrading } from './negotiating-streams.ts'
+import type { InboundFailureReport } from './connection-output.ts'
+import type { MuxerPort, StreamPort } from './muxer-port.ts'
+import type { NegotiatingStream, NegotiatingStreamsOwner, Upgrading } from './negotiating-streams.ts'
 import type { StreamDesk } from './stream-desk.ts'
 
 /** What inbound streams work with. */
 export interface InboundStreamsParts<Stream, FromBehaviour, ToBehaviour> {
   readonly desk: StreamDesk<Stream, FromBehaviour, ToBehaviour>
   readonly config: ConnectionConfig
+  readonly muxer: MuxerPort<Stream>
   readonly local: LocalProtocols
   readonly hostProtocols: HostProtocols | undefined
   readonly owner: NegotiatingStreamsOwner
 }
 
-interface Arrival<Stream> extends Ticket {
-  readonly port: StreamPort<Stream>
-  /** The names in force in the turn in which the stream arrived; later changes do not touch it (S2.11). */
-  listing: ListingSnapshot
-}
+/** Ours, or that of the host. */
+type Machine = ListenerNegotiation<ListedProtocol> | AgreedNegotiation<ListedProtocol>
 
-type Inbound<Stream> = NegotiatingStream<Stream, ListenerNegotiation<ListedProtocol>, Arrival<Stream>>
+type Inbound<Stream> = NegotiatingStream<Stream, Machine, Arrival<Stream>>
 
 /**
  * Streams that the peer opened, from arrival to hand-over (S5.9): they wait in a bounded queue for one of the slots, are
@@ -46,17 +52,22 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   readonly #limits: NegotiationLimits
   readonly #local: LocalProtocols
   readonly #fallback: ((protocol: string) => ListedProtocol | undefined) | undefined
-  /** Bounded by `#hasRoom`, as free slots count too. */
-  readonly #arrived: BoundedQueue<Arrival<Stream>> = new BoundedQueue(Infinity)
-  /** Those of them that arrived since the last turn. */
-  readonly #fresh: BoundedQueue<Arrival<Stream>> = new BoundedQueue(Infinity)
-  readonly #negotiating: NegotiatingStreams<Stream, ListenerNegotiation<ListedProtocol>, Arrival<Stream>>
+  readonly #muxer: MuxerPort<Stream>
+  readonly #admission: InboundAdmission<Stream>
+  readonly #failures: InboundFailures
+  readonly #slots: ProtocolSlots
+  readonly #arrived = new ArrivedStreams<Stream>()
+  readonly #negotiating: NegotiatingStreams<Stream, Machine, Arrival<Stream>>
   readonly #owner: NegotiatingStreamsOwner
 
-  constructor ({ desk, config, local, hostProtocols, owner }: InboundStreamsParts<Stream, FromBehaviour, ToBehaviour>) {
+  constructor ({ desk, config, muxer, local, hostProtocols, owner }: InboundStreamsParts<Stream, FromBehaviour, ToBehaviour>) {
     this.#desk = desk
     this.#config = config
     this.#limits = negotiationLimits(config)
+    this.#muxer = muxer
+    this.#admission = new InboundAdmission(desk.outlet, config)
+    this.#failures = new InboundFailures(desk.outlet, instant => { owner.deadlineAdded(instant) })
+    this.#slots = new ProtocolSlots(config.maxInboundStreamsPerProtocol)
     this.#local = local
     this.#fallback = hostProtocols === undefined
       ? undefined
@@ -70,6 +81,16 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     return this.#negotiating.size > 0 || this.#arrived.size > 0
   }
 
+  /** Streams in negotiation. */
+  get negotiating (): number {
+    return this.#negotiating.slots
+  }
+
+  /** Streams that wait for a slot. */
+  get queued (): number {
+    return this.#arrived.size
+  }
+
   /** The stream of `port`, if it is in negotiation or upgrade. */
   get (port: StreamPort<Stream>): Inbound<Stream> | undefined {
     return this.#negotiating.get(port)
@@ -77,46 +98,45 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   /** Whether the stream of `port` waits for a slot. */
   isWaiting (port: StreamPort<Stream>): boolean {
-    for (const arrival of this.#arrived) {
-      if (arrival.port === port) {
-        return true
-      }
-    }
-    return false
+    return this.#arrived.has(port)
   }
 
-  /** A stream arrived; without room for it, it is reset and leaves no trace but a report. */
+  /** A stream arrived; one that is not admitted is reset and leaves no trace but a count. */
   arrive (port: StreamPort<Stream>): void {
-    const { outlet, root } = this.#desk
-    if (!this.#hasRoom()) {
-      const error = abortOf('Too many inbound streams wait to be negotiated', this.#failure('queue', outlet.now))
-      outlet.tellMuxer(() => { port.reset(error) })
-      outlet.limitReached('maxQueuedInboundStreams', this.#config.maxQueuedInboundStreams)
-      return
+    if (this.#admission.admit(port, this.#open, this.#hasRoom())) {
+      const arrival = this.#arrival(port)
+      this.#arrived.push(arrival)
+      this.#owner.deadlineAdded(arrival.deadline)
     }
-    const timeoutMs = Math.max(this.#config.inboundTimeoutMs, root.inboundTimeoutMs)
-    const arrival = { port, listing: this.#local.snapshot(), startedAt: outlet.now, deadline: addDuration(outlet.now, timeoutMs) }
-    this.#arrived.push(arrival)
-    this.#fresh.push(arrival)
-    this.#owner.deadlineAdded(arrival.deadline)
+  }
+
+  /** A stream arrived that the host has agreed on `protocol` for: it waits for no slot. */
+  agreed (port: StreamPort<Stream>, protocol: string): void {
+    if (this.#admission.admit(port, this.#open, true)) {
+      const arrival = this.#arrival(port)
+      this.#negotiating.add(port, new AgreedNegotiation(protocol, () => this.#conclude(arrival, protocol)), arrival).wake()
+    }
   }
 
   /** A stream ended before it had a slot. */
   ended (port: StreamPort<Stream>): void {
-    this.#arrived.remove(arrival => arrival.port === port)
+    for (const { startedAt } of this.#arrived.take(arrival => arrival.port === port)) {
+      this.#failures.failed('queue', 'reset', startedAt)
+    }
   }
 
-  /** Step 9: gives the stream that has waited longest a free slot. It comes after the diff, so new streams meet the new names. */
+  /**
+   * Step 9: gives the stream that has waited longest a free slot, or takes one that the muxer holds back. It comes after the
+   * diff, so new streams meet the new names.
+   */
   acceptNext (): boolean {
-    for (let arrival = this.#fresh.shift(); arrival !== undefined; arrival = this.#fresh.shift()) {
-      arrival.listing = this.#local.snapshot()
-    }
+    this.#arrived.refresh(() => this.#local.snapshot())
     if (this.#negotiating.slots >= this.#config.maxNegotiatingInboundStreams) {
       return false
     }
     const arrival = this.#arrived.shift()
     if (arrival === undefined) {
-      return false
+      return this.#pull()
     }
     const { port, listing } = arrival
     this.#negotiating.add(port, new ListenerNegotiation(listing, this.#limits, this.#fallback), arrival)
@@ -145,37 +165,68 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   /** Step 2: ends the streams whose deadline passed. */
   expire (now: Instant): void {
-    this.#arrived.remove(arrival => {
-      if (arrival.deadline > now) {
-        return false
-      }
+    for (const arrival of this.#arrived.take(({ deadline }) => deadline <= now)) {
+      this.#failures.failed('queue', 'timeout', arrival.startedAt)
       this.#resetWaiting(arrival, timeoutOf(this.#failure('queue', arrival.startedAt)))
-      return true
-    })
+    }
     for (const stream of this.#negotiating.expired(now)) {
+      this.#report(stream, 'timeout')
       this.#fail(stream, 'timeout', timeoutOf(this.#failureOf(stream)))
     }
+    this.#failures.expire()
   }
 
   /** Ends every stream that was not handed over: the connection closes. */
   endAll (): void {
-    for (const arrival of this.#arrived) {
+    for (const arrival of this.#arrived.take(() => true)) {
       this.#resetWaiting(arrival, abortOf('The connection closes', this.#failure('queue', arrival.startedAt)))
     }
-    this.#arrived.clear()
-    this.#fresh.clear()
     for (const stream of this.#negotiating.all()) {
       this.#fail(stream, 'connection-closed', abortOf('The connection closes', this.#failureOf(stream)))
     }
+    this.#failures.flush()
   }
 
-  /** The earliest deadline of all streams here. */
+  /** The earliest deadline of all streams here, and of what is to be reported. */
   nextDeadline (): Instant {
-    let next = this.#negotiating.nextDeadline()
-    for (const { deadline } of this.#arrived) {
-      next = earliest(next, deadline)
+    return earliest(this.#failures.deadline, earliest(this.#negotiating.nextDeadline(), this.#arrived.nextDeadline()))
+  }
+
+  /** Takes a stream that the muxer holds back (S5.9); one that it gave before is none (S5.11). */
+  #pull (): boolean {
+    const port = this.#askMuxer()
+    if (port === PENDING || this.#negotiating.get(port) !== undefined || this.#desk.counted.has(port)) {
+      return false
     }
-    return next
+    this.arrive(port)
+    return true
+  }
+
+  #askMuxer (): Poll<StreamPort<Stream>> {
+    try {
+      return this.#muxer.pollInbound?.() ?? PENDING
+    } catch (thrown) {
+      this.#desk.outlet.abrupt ??= { reason: 'io-error', error: asError(thrown) }
+      return PENDING
+    }
+  }
+
+  /** Streams that the peer has opened, in whatever state. */
+  get #open (): number {
+    return this.#desk.counted.inbound + this.#negotiating.size + this.#arrived.size
+  }
+
+  #arrival (port: StreamPort<Stream>): Arrival<Stream> {
+    const { outlet, root } = this.#desk
+    const timeoutMs = Math.max(this.#config.inboundTimeoutMs, root.inboundTimeoutMs)
+    return { port, listing: this.#local.snapshot(), startedAt: outlet.now, deadline: addDuration(outlet.now, timeoutMs) }
+  }
+
+  /** The turn of an agreed stream has come, after the diff: the names are those of now. */
+  #conclude (arrival: Arrival<Stream>, protocol: string): NegotiationOutcome<ListedProtocol> {
+    arrival.listing = this.#local.snapshot()
+    const match = arrival.listing.find(protocol)
+    return match === undefined || match.isHost ? NOT_OFFERED : { type: 'ok', protocol, match, rest: undefined }
   }
 
   #negotiate (stream: Inbound<Stream>): void {
@@ -185,18 +236,45 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     }
     if (outcome.type !== 'ok') {
       this.#negotiating.remove(stream)
-      this.#desk.reset(stream, errorOf(outcome, this.#failureOf(stream), stream.cause))
+      this.#report(stream, outcome.type)
+      // An error costs more than all the rest, and floods of streams that reset themselves are cheap to make.
+      if (!stream.hasEnded) {
+        this.#desk.reset(stream, errorOf(outcome, this.#failureOf(stream), stream.cause))
+      }
       return
     }
     const { protocol, match, rest } = outcome
+    if (!match.isHost && !this.#hasSlot(stream, protocol)) {
+      return
+    }
     this.#desk.accept(stream, protocol)
+    this.#desk.measure('listener', stream)
+    this.#desk.outlet.meter?.opened('inbound', protocol, stream.port, match.isHost)
     if (match.isHost) {
       this.#negotiating.remove(stream)
-      this.#desk.giveToHost(stream, protocol, rest)
+      this.#desk.giveToHost(stream, protocol, true, rest)
       this.#desk.outlet.outputs.push({ type: 'host-stream', port: stream.port, protocol })
     } else {
       this.#giveToHandler(stream, protocol, rest)
     }
+  }
+
+  /** Whether there may be one more stream of `protocol`; if not, this one is reset (S5.8). */
+  #hasSlot (stream: Inbound<Stream>, protocol: string): boolean {
+    if (stream.hasEnded) {
+      return true
+    }
+    stream.slot = this.#slots.take(protocol)
+    if (stream.slot !== undefined) {
+      return true
+    }
+    const { limit } = this.#slots
+    this.#negotiating.remove(stream)
+    const reason = `There may be ${limit} inbound streams of ${protocol} (maxInboundStreamsPerProtocol)`
+    this.#desk.reset(stream, abortOf(reason, this.#failureOf(stream)))
+    this.#desk.outlet.limitReached('maxInboundStreamsPerProtocol', limit)
+    this.#desk.outlet.meter?.rejected('protocol-limit')
+    return false
   }
 
   #giveToHandler (stream: Inbound<Stream>, protocol: string, rest: Uint8Array | undefined): void {
@@ -270,6 +348,13 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   #hasRoom (): boolean {
     const free = Math.max(0, this.#config.maxNegotiatingInboundStreams - this.#negotiating.slots)
     return this.#arrived.size < free + this.#config.maxQueuedInboundStreams
+  }
+
+  /** Failures before the hand-over have no owner, but for those of an upgrade. */
+  #report ({ upgrading, machine, ticket }: Inbound<Stream>, outcome: InboundFailureReport['outcome']): void {
+    if (upgrading === undefined) {
+      this.#failures.failed(machine.phase, outcome, ticket.startedAt, machine.lastProposed)
+    }
   }
 
   #failure (phase: 'queue' | 'upgrade', startedAt: Instant): StreamFailure {

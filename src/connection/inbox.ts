@@ -7,19 +7,25 @@ export type Command<FromBehaviour> =
 
 /** Behaviour events and the wish to close, in the order in which they came (S7.12). */
 export class Inbox<FromBehaviour> {
+  /** Most events that wait. */
+  readonly maxEvents: number
   /** Bounded by the two methods that fill it. */
   readonly #commands: BoundedQueue<Command<FromBehaviour>> = new BoundedQueue(Infinity)
-  readonly #maxEvents: number
   #events = 0
+  #refused = 0
   #isCloseAsked = false
 
+  /**
+   * @param maxEvents - most events that wait
+   */
   constructor (maxEvents: number) {
-    this.#maxEvents = maxEvents
+    this.maxEvents = maxEvents
   }
 
   /** Queues an event; false, and not kept, when there are too many. */
   push (event: FromBehaviour, token: unknown): boolean {
-    if (this.#events >= this.#maxEvents) {
+    if (this.#events >= this.maxEvents) {
+      this.#refused++
       return false
     }
     this.#events++
@@ -32,6 +38,13 @@ export class Inbox<FromBehaviour> {
       this.#isCloseAsked = true
       this.#commands.push({ type: 'close' })
     }
+  }
+
+  /** How many events were not kept since the last call. */
+  takeRefused (): number {
+    const refused = this.#refused
+    this.#refused = 0
+    return refused
   }
 
   /** Takes the oldest out. */

@@ -7,12 +7,14 @@
 export { Connection } from './connection.ts'
 export type { ConnectionComponents, HostProtocols, ReadonlyProtocols } from './connection-components.ts'
 export type { ConnectionConfig, ConnectionInit } from './connection-config.ts'
+export type { ConnectionLoad, ConnectionMeter, NegotiationRole, RejectReason } from './connection-meter.ts'
 export type {
   ClosedOutput, ConnectionOutput, ConnectionReport, HandlerErrorReport, HandlerEventOutput, HandlerNotifiedOutput, HandlerTask,
-  HostStreamFailed, HostStreamOpened, HostStreamOutput, ProtocolsReport, ReportInterest
+  HostStreamFailed, HostStreamOpened, HostStreamOutput, InboundFailureReport, ProtocolsReport, ReportInterest
 } from './connection-output.ts'
 export type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
-export type { HostStreamRequest } from './outbound-streams.ts'
+export type { HostStreamRequest } from './outbound-wish.ts'
+export type { OpeningFailure } from './request-outcomes.ts'
 export type { ConnectionStatus } from './shutdown.ts'
 export type { CloseReason } from '../core/close-reason.ts'
 export type { ConnectionId, Direction } from '../core/ids.ts'

@@ -18,12 +18,14 @@ export interface LifecycleParts<Stream, FromBehaviour, ToBehaviour> {
   readonly root: RootHandler<FromBehaviour, ToBehaviour>
   readonly streams: ConnectionStreams<Stream, FromBehaviour, ToBehaviour>
   readonly inbox: Inbox<FromBehaviour>
-  readonly muxer: MuxerPort
+  readonly muxer: MuxerPort<unknown>
   readonly config: ConnectionConfig
 }
 
 /** The phases of a connection and how it gets from one to the next (S6.4); see `shutdown.ts` for the diagram. */
 export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
+  /** Before that, a poll that nobody asked for has nothing to do here; while it closes, it may have at any time. */
+  restsUntil: Instant = NEVER
   readonly #parts: LifecycleParts<Stream, FromBehaviour, ToBehaviour>
   #status: ConnectionStatus = BUSY
   /** The idle time that a negotiation interrupted; it goes on unless something comes of that. */
@@ -43,6 +45,11 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
   /** Whether streams, requests and messages are taken. */
   get isOpen (): boolean {
     return this.#status.phase === 'open'
+  }
+
+  /** Whether it is open, and was busy when that was looked at last. */
+  get isBusy (): boolean {
+    return this.#status === BUSY
   }
 
   /** When something happens by itself. */
@@ -90,8 +97,13 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
     return !this.isOpen
   }
 
-  /** Step 10: follows whether anything holds the connection open. */
-  checkActivity (isKept: boolean): boolean {
+  /**
+   * Step 10: follows whether anything holds the connection open.
+   *
+   * @param isKept - somebody wants it open
+   * @param isWaiting - what the handler wants is not known yet: not the end, and no use of the connection either
+   */
+  checkActivity (isKept: boolean, isWaiting: boolean): boolean {
     const { outlet, streams, config } = this.#parts
     if (outlet.abrupt !== undefined || outlet.fatal !== undefined) {
       return true
@@ -101,7 +113,7 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
     }
     const isHeld = streams.counted.takeHeld() || isKept
     const before = isHeld ? BUSY : this.#interrupted ?? this.#status
-    const next = nextActivity(before, isKept || streams.isBusy, outlet.now, config.idleTimeoutMs)
+    const next = nextActivity(before, isKept || isWaiting || streams.isBusy, outlet.now, config.idleTimeoutMs)
     if (next === 'close') {
       this.begin('keep-alive-timeout', undefined)
       return true
@@ -111,6 +123,7 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
     }
     this.#interrupted = next.activity === 'busy' && before.activity === 'idle' ? before : undefined
     this.#status = next
+    this.restsUntil = next.activity === 'idle' ? next.until : NEVER
     return false
   }
 
@@ -118,6 +131,7 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
   begin (reason: CloseReason, cause: unknown): void {
     const { outlet, root, streams, inbox, muxer, config } = this.#parts
     this.#status = { phase: 'closing', reason, cause }
+    this.restsUntil = -Infinity
     streams.endAll()
     this.#undelivered = inbox.takeEvents()
     const deadline = addDuration(outlet.now, config.closeTimeoutMs)

@@ -1,3 +1,18 @@
+import type { Poll } from '../core/poll.ts'
+
+/** Where the collections of a connection find their entry for a stream. */
+export class StreamPlaces {
+  negotiating: unknown
+  unconfirmed: unknown
+  counted: unknown
+}
+
+/** The places of a stream, which begin to exist when they are needed. */
+export function placesOf (port: StreamPort<unknown>): StreamPlaces {
+  port.places ??= new StreamPlaces()
+  return port.places
+}
+
 /**
  * One stream of the muxer, as the connection sees it while it is negotiated and as long as it is counted. Made by the
  * driver, one object per stream; the connection tells streams apart by the identity of this object.
@@ -7,6 +22,8 @@ export interface StreamPort<Stream> {
   readonly stream: Stream
   /** Whether somebody reads the stream now: then it is not given up although this side has closed it. Absent: nobody does. */
   readonly isRead?: boolean
+  /** Kept by the connection, for whom every stream would cost several look-ups otherwise. Absent to begin with. */
+  places?: StreamPlaces | undefined
   /** From now on bytes are asked for: `handleStreamData` and `handleStreamEnd` follow. Called once, when a slot is free. */
   start (): void
   /**
@@ -32,6 +49,8 @@ export interface StreamPort<Stream> {
 
 /** Names one open stream request at the muxer, from {@link MuxerPort.openStream} to its single answer. */
 export interface StreamOpening {
+  /** What the stream is to speak, in order of preference; only a muxer that {@link MuxerPort.negotiates} looks at it. */
+  readonly protocols: readonly string[]
   /** What the requester of a host stream wants the muxer to know; undefined for the streams of handlers. */
   readonly options: unknown
 }
@@ -40,10 +59,24 @@ export interface StreamOpening {
  * What a connection needs from a muxer, and no more. Each call is answered later by a `handle*` call on the connection,
  * never from inside the call itself.
  */
-export interface MuxerPort {
-  /** Opens a stream; answered by `handleOutboundStream(opening, port)` or `handleOutboundStreamFailure(opening, error)`. */
+export interface MuxerPort<Stream = never> {
+  /**
+   * True: streams come from it and arrive with their name, agreed by the host (hosted mode, S1.5). An opening is for the names
+   * that it carries then, so that its answer is for nobody else. Absent: the connection negotiates.
+   */
+  readonly negotiates?: boolean
+  /**
+   * For a muxer that can hold streams of the peer back: takes the oldest one, or answers PENDING. Asked while a slot is free,
+   * so that what the connection has no room for waits at the muxer; the time of a stream runs from here on (S5.9). When a
+   * stream comes up, tell `handleInboundReady`. Absent: every stream is told by `handleInboundStream`.
+   */
+  pollInbound? (): Poll<StreamPort<Stream>>
+  /**
+   * Opens a stream; answered by `handleOutboundStream(opening, port)`, with the agreed name if the muxer negotiates, or by
+   * `handleOutboundStreamFailure(opening, error)`.
+   */
   openStream (opening: StreamOpening): void
-  /** Nobody waits for the answer to this opening any more; a stream granted later is reset by the connection. */
+  /** Nobody waits for the answer to this opening any more; a stream granted later is reset by the connection, or serves another request. */
   cancelOpening (opening: StreamOpening): void
   /** Flushes and closes the streams, then the muxer; answered by `handleMuxerClosed()`. */
   close (): void

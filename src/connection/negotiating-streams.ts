@@ -1,11 +1,14 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { NEVER, checkInstant, earliest } from '../core/instant.ts'
+import { Linked, LinkedList } from '../core/linked-list.ts'
+import { placesOf } from './muxer-port.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { StreamPhase } from '../errors.ts'
 import type { StreamUpgrade } from '../handler/stream-upgrade.ts'
 import type { NegotiationOutcome } from '../negotiation/outcome.ts'
 import type { StreamPort } from './muxer-port.ts'
+import type { ProtocolSlot } from './protocol-slots.ts'
 
 /** What both roles of a negotiation have in common. */
 export interface NegotiationMachine<Match> {
@@ -39,7 +42,7 @@ export interface NegotiatingStreamsOwner {
 }
 
 /** One stream from the start of its negotiation until its handler is given it. It is the context that its upgrade sees. */
-export class NegotiatingStream<Stream, Machine, Purpose extends Ticket> implements PollContext {
+export class NegotiatingStream<Stream, Machine, Purpose extends Ticket> extends Linked<NegotiatingStream<Stream, Machine, Purpose>> implements PollContext {
   readonly port: StreamPort<Stream>
   readonly machine: Machine
   readonly ticket: Purpose
@@ -49,6 +52,8 @@ export class NegotiatingStream<Stream, Machine, Purpose extends Ticket> implemen
   isLater = false
   /** The stream has ended by itself: it is neither reset nor counted. */
   hasEnded = false
+  /** Its place among the streams of the agreed protocol, if that has a limit. */
+  slot: ProtocolSlot | undefined
   /** What went wrong with the stream itself, if something did. */
   cause: unknown
   now: Instant = 0
@@ -57,6 +62,7 @@ export class NegotiatingStream<Stream, Machine, Purpose extends Ticket> implemen
   #isPolling = false
 
   constructor (streams: NegotiatingStreams<Stream, Machine, Purpose>, port: StreamPort<Stream>, machine: Machine, ticket: Purpose) {
+    super()
     this.#streams = streams
     this.port = port
     this.machine = machine
@@ -98,14 +104,20 @@ export class NegotiatingStream<Stream, Machine, Purpose extends Ticket> implemen
 /** The streams of one direction that are in negotiation or upgrade, and which of them can go on. */
 export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
   readonly owner: NegotiatingStreamsOwner
-  readonly #streams: Map<StreamPort<Stream>, NegotiatingStream<Stream, Machine, Purpose>> = new Map()
+  readonly #place: 'negotiating' | 'unconfirmed'
+  readonly #streams: LinkedList<NegotiatingStream<Stream, Machine, Purpose>> = new LinkedList()
   /** Neither is bounded: a stream is in each of them once. */
   readonly #woken: BoundedQueue<NegotiatingStream<Stream, Machine, Purpose>> = new BoundedQueue(Infinity)
   readonly #later: BoundedQueue<NegotiatingStream<Stream, Machine, Purpose>> = new BoundedQueue(Infinity)
   #upgrading = 0
 
-  constructor (owner: NegotiatingStreamsOwner) {
+  /**
+   * @param owner - hears that a stream can go on
+   * @param place - where a stream is found; one may be in collections with different places at a time
+   */
+  constructor (owner: NegotiatingStreamsOwner, place: 'negotiating' | 'unconfirmed' = 'negotiating') {
     this.owner = owner
+    this.#place = place
   }
 
   /** Streams in negotiation or upgrade. */
@@ -120,13 +132,15 @@ export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
 
   /** The stream of `port`, if it is one of these. */
   get (port: StreamPort<Stream>): NegotiatingStream<Stream, Machine, Purpose> | undefined {
-    return this.#streams.get(port)
+    const stream = port.places?.[this.#place]
+    return this.#streams.has(stream) ? stream : undefined
   }
 
   /** A negotiation begins. */
   add (port: StreamPort<Stream>, machine: Machine, ticket: Purpose): NegotiatingStream<Stream, Machine, Purpose> {
     const stream = new NegotiatingStream(this, port, machine, ticket)
-    this.#streams.set(port, stream)
+    this.#streams.push(stream)
+    placesOf(port)[this.#place] = stream
     this.owner.deadlineAdded(ticket.deadline)
     return stream
   }
@@ -140,14 +154,15 @@ export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
 
   /** Negotiation or upgrade ended. */
   remove (stream: NegotiatingStream<Stream, Machine, Purpose>): void {
-    if (this.#streams.delete(stream.port) && stream.upgrading !== undefined) {
-      this.#upgrading--
+    if (this.#streams.remove(stream)) {
+      placesOf(stream.port)[this.#place] = undefined
+      this.#upgrading -= stream.upgrading === undefined ? 0 : 1
     }
   }
 
   /** Something came for `stream`. */
   woke (stream: NegotiatingStream<Stream, Machine, Purpose>): void {
-    if (!stream.isQueued && this.#streams.get(stream.port) === stream) {
+    if (!stream.isQueued && this.#streams.has(stream)) {
       stream.isQueued = true
       this.#woken.push(stream)
       this.owner.streamWoke()
@@ -167,7 +182,7 @@ export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
     let isAny = false
     for (let stream = this.#later.shift(); stream !== undefined; stream = this.#later.shift()) {
       stream.isLater = false
-      isAny ||= this.#streams.get(stream.port) === stream
+      isAny ||= this.#streams.has(stream)
       this.woke(stream)
     }
     return isAny
@@ -177,7 +192,7 @@ export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
   nextWoken (): NegotiatingStream<Stream, Machine, Purpose> | undefined {
     for (let stream = this.#woken.shift(); stream !== undefined; stream = this.#woken.shift()) {
       stream.isQueued = false
-      if (this.#streams.get(stream.port) === stream) {
+      if (this.#streams.has(stream)) {
         return stream
       }
     }
@@ -187,7 +202,7 @@ export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
   /** The streams whose deadline passed; those that wanted to be woken by now are. */
   expired (now: Instant): Array<NegotiatingStream<Stream, Machine, Purpose>> {
     const expired: Array<NegotiatingStream<Stream, Machine, Purpose>> = []
-    for (const stream of this.#streams.values()) {
+    for (const stream of this.#streams) {
       if (stream.ticket.deadline <= now) {
         expired.push(stream)
       } else if (stream.wakeInstant <= now) {
@@ -200,13 +215,13 @@ export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
 
   /** All of them, oldest first, in a copy. */
   all (): Array<NegotiatingStream<Stream, Machine, Purpose>> {
-    return [...this.#streams.values()]
+    return [...this.#streams]
   }
 
   /** The earliest deadline of all streams here. */
   nextDeadline (): Instant {
     let next = NEVER
-    for (const { ticket, wakeInstant } of this.#streams.values()) {
+    for (const { ticket, wakeInstant } of this.#streams) {
       next = earliest(next, earliest(ticket.deadline, wakeInstant))
     }
     return next

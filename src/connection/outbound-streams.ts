@@ -1,54 +1,48 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
-import { addDuration, earliest } from '../core/instant.ts'
+import { earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { hopOf, withRoute } from '../handler/route.ts'
-import { DialerNegotiation } from '../negotiation/dialer-negotiation.ts'
+import { RESET } from '../negotiation/outcome.ts'
+import { AgreedNegotiation } from './agreed-negotiation.ts'
 import { negotiationLimits } from './connection-config.ts'
 import { isCountedProtocol } from './counted-streams.ts'
 import { NegotiatingStreams } from './negotiating-streams.ts'
+import { machineFor, toRequest } from './outbound-wish.ts'
 import { asError } from './outlet.ts'
+import { ProtocolSlots } from './protocol-slots.ts'
+import { RequestOutcomes } from './request-outcomes.ts'
 import { RequestedStreams } from './requested-streams.ts'
-import { abortOf, errorOf, kindOf, timeoutOf, upgradeError } from './stream-failure.ts'
+import { abortOf, errorOf, kindOf, timeoutOf } from './stream-failure.ts'
 import { UnconfirmedStreams } from './unconfirmed-streams.ts'
 import type { Instant } from '../core/instant.ts'
-import type { AbortError, StreamFailure, StreamPhase, StreamUpgradeErrorKind, TimeoutError } from '../errors.ts'
+import type { AbortError, StreamFailure, StreamUpgradeErrorKind, TimeoutError } from '../errors.ts'
 import type { CancelOutboundRequest, OutboundStreamRequest } from '../handler/connection-handler.ts'
 import type { StreamUpgrade } from '../handler/stream-upgrade.ts'
+import type { DialerNegotiation } from '../negotiation/dialer-negotiation.ts'
 import type { NegotiationLimits } from '../negotiation/outcome.ts'
 import type { RemoteProtocols } from '../protocols/remote-protocols.ts'
 import type { ConnectionConfig } from './connection-config.ts'
 import type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
 import type { NegotiatingStream, NegotiatingStreamsOwner, Upgrading } from './negotiating-streams.ts'
+import type { HostStreamRequest, Wish } from './outbound-wish.ts'
+import type { FailedOpening, OpeningFailure } from './request-outcomes.ts'
 import type { HandlerRequester, OutboundRequest, Requester } from './requested-streams.ts'
 import type { StreamDesk } from './stream-desk.ts'
 import type { StreamError } from './stream-failure.ts'
-
-/** A stream that the host wants for one of its own services. */
-export interface HostStreamRequest {
-  readonly protocols: readonly string[]
-  /** Milliseconds until it fails. Default: the option `outboundTimeoutMs`. */
-  readonly timeoutMs?: number | undefined
-  /** As in an `outbound-stream-request`. */
-  readonly lazy?: boolean | undefined
-  /** Passed on to the muxer. */
-  readonly options?: unknown
-  /** Comes back with the outcome, and names the request for `cancelHostStream`. */
-  readonly token: unknown
-}
 
 /** What outbound streams work with. */
 export interface OutboundStreamsParts<Stream, FromBehaviour, ToBehaviour> {
   readonly desk: StreamDesk<Stream, FromBehaviour, ToBehaviour>
   readonly config: ConnectionConfig
-  readonly muxer: MuxerPort
+  readonly muxer: MuxerPort<unknown>
   readonly remote: RemoteProtocols
   readonly owner: NegotiatingStreamsOwner
 }
 
-type Outbound<Stream> = NegotiatingStream<Stream, DialerNegotiation, OutboundRequest<Stream>>
+/** Ours, or that of a muxer that negotiates. */
+type Machine = DialerNegotiation | AgreedNegotiation<undefined>
 
-/** What a request asks for. */
-type Wish = Pick<HostStreamRequest, 'protocols' | 'timeoutMs' | 'lazy'>
+type Outbound<Stream> = NegotiatingStream<Stream, Machine, OutboundRequest<Stream>>
 
 /**
  * Requests for streams, from asking to the one outcome of each (S5.4 to S5.7): they wait in a bounded queue, are opened at
@@ -58,15 +52,17 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   readonly #desk: StreamDesk<Stream, FromBehaviour, ToBehaviour>
   readonly #config: ConnectionConfig
   readonly #limits: NegotiationLimits
-  readonly #muxer: MuxerPort
+  readonly #muxer: MuxerPort<unknown>
   readonly #requested: RequestedStreams<Stream>
   readonly #remote: RemoteProtocols
-  readonly #negotiating: NegotiatingStreams<Stream, DialerNegotiation, OutboundRequest<Stream>>
+  readonly #negotiating: NegotiatingStreams<Stream, Machine, OutboundRequest<Stream>>
   /** Streams that are in use already, while the peer has yet to agree. */
   readonly unconfirmed: UnconfirmedStreams<Stream>
   /** Outcomes that came with an input: handlers are told inside a poll only. */
-  readonly #failed: BoundedQueue<{ readonly request: OutboundRequest<Stream>, readonly cause: unknown }> = new BoundedQueue(Infinity)
+  readonly #failed: BoundedQueue<FailedOpening<Stream>> = new BoundedQueue(Infinity)
   readonly #owner: NegotiatingStreamsOwner
+  readonly #outcomes: RequestOutcomes<Stream, FromBehaviour, ToBehaviour>
+  readonly #slots: ProtocolSlots
   #isClosing = false
 
   constructor ({ desk, config, muxer, remote, owner }: OutboundStreamsParts<Stream, FromBehaviour, ToBehaviour>) {
@@ -75,15 +71,28 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#limits = negotiationLimits(config)
     this.#muxer = muxer
     this.#remote = remote
-    this.#requested = new RequestedStreams(config.maxQueuedOutboundRequests)
+    const negotiates = muxer.negotiates === true
+    this.#requested = new RequestedStreams(config.maxQueuedOutboundRequests, negotiates)
     this.#negotiating = new NegotiatingStreams(owner)
     this.unconfirmed = new UnconfirmedStreams(owner, desk, (port, error) => { this.#refusedLater(port, error) })
     this.#owner = owner
+    this.#outcomes = new RequestOutcomes(desk.outlet, desk.root, negotiates)
+    this.#slots = new ProtocolSlots(config.maxOutboundStreamsPerProtocol)
   }
 
   /** Whether any request has no outcome yet. */
   get isBusy (): boolean {
     return this.#negotiating.size > 0 || this.#failed.size > 0 || this.#requested.isBusy
+  }
+
+  /** Streams in negotiation. */
+  get negotiating (): number {
+    return this.#negotiating.slots
+  }
+
+  /** Requests that wait to be opened, or for the muxer. */
+  get queued (): number {
+    return this.#requested.waiting + this.#requested.opening
   }
 
   /** The stream of `port`, if it is in negotiation or upgrade. */
@@ -106,6 +115,8 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   /** A handler no longer wants the streams that it asked for with this token. */
   cancel (request: CancelOutboundRequest): void {
     const hop = hopOf(request)
+    // Others may have its slot.
+    this.#owner.streamWoke()
     this.#cancel(requester => requester.type === 'handler' && requester.hop === hop && requester.token === request.token, request.token)
   }
 
@@ -130,8 +141,8 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     return true
   }
 
-  /** The muxer granted a stream. */
-  granted (opening: StreamOpening, port: StreamPort<Stream>): void {
+  /** The muxer granted a stream, on which it has agreed on `protocol` if it negotiates. */
+  granted (opening: StreamOpening, port: StreamPort<Stream>, protocol: string | undefined): void {
     const { outlet } = this.#desk
     const granted = this.#requested.granted(opening)
     if (granted === undefined) {
@@ -143,16 +154,19 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     if (spare !== undefined) {
       this.#cancelOpening(spare)
     }
-    const stream = this.#negotiating.add(port, this.#machineFor(request), request)
-    outlet.tellMuxer(() => { port.start() })
+    const machine = protocol === undefined ? machineFor(request, this.#remote, this.#limits) : agreedOn(protocol)
+    const stream = this.#negotiating.add(port, machine, request)
+    if (protocol === undefined) {
+      outlet.tellMuxer(() => { port.start() })
+    }
     stream.wake()
   }
 
   /** The muxer could not open a stream. */
-  openingFailed (opening: StreamOpening, cause: unknown): void {
+  openingFailed (opening: StreamOpening, cause: unknown, reason: OpeningFailure = RESET): void {
     const request = this.#requested.failed(opening)
     if (request !== undefined) {
-      this.#failed.push({ request, cause })
+      this.#failed.push({ request, cause, reason })
     }
   }
 
@@ -163,11 +177,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     }
     const failed = this.#failed.shift()
     if (failed !== undefined) {
-      const { request, cause } = failed
-      const failure = this.#failureAt('open', request)
-      const isLate = request.deadline <= this.#desk.outlet.now
-      const error = isLate ? timeoutOf(failure) : errorOf({ type: 'reset' }, failure, cause)
-      this.#tell(request.requester, kindOf(error), failure, error)
+      this.#outcomes.openingFailed(failed)
       return true
     }
     const stream = this.#negotiating.nextWoken()
@@ -200,7 +210,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   endAll (): void {
     this.#isClosing = true
     for (let failed = this.#failed.shift(); failed !== undefined; failed = this.#failed.shift()) {
-      this.#tell(failed.request.requester, 'connection-closed', this.#failureAt('open', failed.request), failed.cause)
+      this.#outcomes.failed(failed.request.requester, 'connection-closed', this.#outcomes.failureAt('open', failed.request), failed.cause)
     }
     for (const stream of this.#negotiating.all()) {
       this.#failStream(stream, 'connection-closed', abortOf('The connection closes', this.#failureOf(stream)))
@@ -227,49 +237,41 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     }
   }
 
-  #ask (requester: Requester<Stream>, { protocols, timeoutMs = this.#config.outboundTimeoutMs, lazy = false }: Wish): void {
+  #ask (requester: Requester<Stream>, wish: Wish): void {
     const { now } = this.#desk.outlet
-    const failure = this.#desk.outlet.failure('queue', [], 'outbound', now)
+    const failure = this.#outcomes.failureAt('queue', { startedAt: now })
+    this.#desk.outlet.meter?.requested()
     if (this.#isClosing) {
-      this.#tell(requester, 'connection-closed', failure, abortOf('The connection closes', failure))
+      this.#outcomes.failed(requester, 'connection-closed', failure, abortOf('The connection closes', failure))
       return
     }
     let request: OutboundRequest<Stream>
     try {
-      checkTimeout(timeoutMs)
-      const machine = new DialerNegotiation(protocols, this.#limits)
-      const lazyName = lazy && protocols.length === 1 ? protocols[0] : undefined
-      request = { requester, machine, lazyName, startedAt: now, deadline: addDuration(now, timeoutMs) }
+      request = toRequest(requester, wish, this.#config.outboundTimeoutMs, this.#limits, now)
     } catch (thrown) {
-      this.#tell(requester, 'invalid-request', failure, thrown)
+      this.#outcomes.failed(requester, 'invalid-request', failure, thrown)
       return
     }
     if (!this.#requested.push(request)) {
       const limit = this.#config.maxQueuedOutboundRequests
-      this.#tell(requester, 'limit', failure, new RangeError(`there may be ${limit} waiting requests (maxQueuedOutboundRequests)`))
+      this.#outcomes.failed(requester, 'limit', failure, new RangeError(`there may be ${limit} waiting requests (maxQueuedOutboundRequests)`))
       this.#desk.outlet.limitReached('maxQueuedOutboundRequests', limit)
       return
     }
-    if (protocols.some(isCountedProtocol)) {
+    if (wish.protocols.some(isCountedProtocol)) {
       this.#desk.counted.held()
     }
     this.#owner.deadlineAdded(request.deadline)
   }
 
-  /** How the stream of a request is negotiated is decided when it is there: by what the peer has announced then (S2.24). */
-  #machineFor ({ machine, lazyName }: OutboundRequest<Stream>): DialerNegotiation {
-    if (lazyName === undefined || !this.#remote.has(lazyName)) {
-      return machine
-    }
-    // Its two frames are no work to be shared out, and bytes cannot be put back into a stream that is in use.
-    return new DialerNegotiation([lazyName], { ...this.#limits, maxFramesPerTurn: Infinity }, { lazy: true })
-  }
-
   #negotiate (stream: Outbound<Stream>): void {
-    const { assumed } = stream.machine
-    if (assumed !== undefined && !stream.hasEnded) {
-      this.unconfirmed.add(stream, assumed)
-      this.#agreed(stream, assumed, undefined)
+    const { machine, port, ticket } = stream
+    if (machine.assumed !== undefined && !stream.hasEnded) {
+      if (!this.#hasSlot(stream, machine.assumed)) {
+        return
+      }
+      this.unconfirmed.add({ port, machine, ticket }, machine.assumed)
+      this.#agreed(stream, machine.assumed, undefined)
       return
     }
     const outcome = this.#desk.negotiate(stream)
@@ -281,15 +283,34 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
       this.#failStream(stream, kindOf(error), error)
       return
     }
-    this.#desk.accept(stream, outcome.protocol)
-    this.#agreed(stream, outcome.protocol, outcome.rest)
+    if (this.#hasSlot(stream, outcome.protocol)) {
+      this.#desk.accept(stream, outcome.protocol)
+      this.#desk.measure('dialer', stream)
+      this.#agreed(stream, outcome.protocol, outcome.rest)
+    }
+  }
+
+  /** Whether there may be one more stream of `protocol`; if not, this one is reset, and its request fails (S5.8). */
+  #hasSlot (stream: Outbound<Stream>, protocol: string): boolean {
+    if (stream.hasEnded || stream.ticket.requester.type === 'host') {
+      return true
+    }
+    stream.slot = this.#slots.take(protocol)
+    if (stream.slot !== undefined) {
+      return true
+    }
+    const { limit } = this.#slots
+    this.#failStream(stream, 'limit', new RangeError(`there may be ${limit} outbound streams of ${protocol} (maxOutboundStreamsPerProtocol)`))
+    this.#desk.outlet.limitReached('maxOutboundStreamsPerProtocol', limit)
+    return false
   }
 
   #agreed (stream: Outbound<Stream>, protocol: string, rest: Uint8Array | undefined): void {
     const { requester } = stream.ticket
+    this.#desk.outlet.meter?.opened('outbound', protocol, stream.port, requester.type === 'host')
     if (requester.type === 'host') {
       this.#negotiating.remove(stream)
-      this.#desk.giveToHost(stream, protocol, rest)
+      this.#desk.giveToHost(stream, protocol, false, rest)
       this.#desk.outlet.outputs.push({ type: 'host-stream-opened', token: requester.token, port: stream.port, protocol })
       return
     }
@@ -345,6 +366,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
       this.#failStream(stream, kindOf(error), error)
       return
     }
+    this.#outcomes.judge(error)
     this.#desk.counted.remove(port)
     this.#desk.outlet.tellMuxer(() => { port.reset(error) })
   }
@@ -355,7 +377,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#negotiating.remove(stream)
     this.unconfirmed.remove(stream.port)
     this.#desk.reset(stream, asError(cause))
-    this.#tell(stream.ticket.requester, kind, failure, cause)
+    this.#outcomes.failed(stream.ticket.requester, kind, failure, cause)
   }
 
   #endRequested (
@@ -367,9 +389,9 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
       if (opening !== undefined) {
         this.#cancelOpening(opening)
       }
-      const failure = this.#failureAt(opening === undefined ? 'queue' : 'open', request)
+      const failure = this.#outcomes.failureAt(opening === undefined ? 'queue' : 'open', request)
       const cause = errorOf(failure)
-      this.#tell(request.requester, kind ?? kindOf(cause), failure, cause)
+      this.#outcomes.failed(request.requester, kind ?? kindOf(cause), failure, cause)
     }
   }
 
@@ -377,29 +399,13 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#desk.outlet.tellMuxer(() => { this.#muxer.cancelOpening(opening) })
   }
 
-  #tell (requester: Requester<Stream>, kind: StreamUpgradeErrorKind, failure: StreamFailure, cause: unknown): void {
-    const error = upgradeError(kind, failure, cause)
-    const { outlet, root } = this.#desk
-    if (requester.type === 'host') {
-      outlet.outputs.push({ type: 'host-stream-failed', token: requester.token, error })
-    } else {
-      const event = withRoute({ type: 'dial-upgrade-error', info: requester.info, error }, requester.hop)
-      outlet.task(root.onConnectionEvent(event), undefined)
-    }
-  }
-
   #failureOf (stream: Outbound<Stream>): StreamFailure {
     const phase = stream.upgrading === undefined ? stream.machine.phase : 'upgrade'
     return this.#desk.outlet.failure(phase, stream.machine.tried, 'outbound', stream.ticket.startedAt)
   }
-
-  #failureAt (phase: StreamPhase, request: OutboundRequest<Stream>): StreamFailure {
-    return this.#desk.outlet.failure(phase, [], 'outbound', request.startedAt)
-  }
 }
 
-function checkTimeout (timeoutMs: number): void {
-  if (!(timeoutMs >= 0)) {
-    throw new RangeError(`timeoutMs must be milliseconds of at least 0, received ${timeoutMs}`)
-  }
+/** Nothing is left to be said about the name. */
+function agreedOn (protocol: string): AgreedNegotiation<undefined> {
+  return new AgreedNegotiation(protocol, () => ({ type: 'ok', protocol, match: undefined, rest: undefined }))
 }

@@ -5,6 +5,7 @@ import type { ConnectionId, Direction } from '../core/ids.ts'
 import type { Instant } from '../core/instant.ts'
 import type { StreamFailure, StreamPhase } from '../errors.ts'
 import type { HandlerFault } from '../handler/handler-fault.ts'
+import type { ConnectionMeter } from './connection-meter.ts'
 import type { ConnectionOutput, ConnectionReport } from './connection-output.ts'
 import type { StreamPort } from './muxer-port.ts'
 
@@ -30,12 +31,16 @@ export class Outlet<Stream, ToBehaviour> {
   fatal: HandlerFault | undefined
   /** What ends the connection without a flush as soon as the current step is done; the first one counts. */
   abrupt: { readonly reason: AbruptReason, readonly error: Error } | undefined
-  readonly #limits: Map<string, LimitCount> = new Map()
+  /** Counts, if anybody does. */
+  readonly meter: ConnectionMeter<Stream> | undefined
+  /** Made when the first limit is met: most connections meet none. */
+  #limits: Map<string, LimitCount> | undefined
 
-  constructor (id: ConnectionId, peer: unknown, now: Instant) {
+  constructor (id: ConnectionId, peer: unknown, now: Instant, meter?: ConnectionMeter<Stream>) {
     this.id = id
     this.peer = peer
     this.now = now
+    this.meter = meter
   }
 
   /** Where and when a stream failed. */
@@ -65,10 +70,11 @@ export class Outlet<Stream, ToBehaviour> {
   }
 
   /** A limit was met: reported at once the first time, then with a count at most once per second (S9.1). */
-  limitReached (option: string, limit: number): void {
-    const known = this.#limits.get(option) ?? { count: 0, nextAt: this.now }
-    this.#limits.set(option, known)
-    known.count++
+  limitReached (option: string, limit: number, times: number = 1): void {
+    const limits = this.#limits ??= new Map<string, LimitCount>()
+    const known = limits.get(option) ?? { count: 0, nextAt: this.now }
+    limits.set(option, known)
+    known.count += times
     if (this.now >= known.nextAt) {
       this.reports.push({ type: 'limit-reached', option, limit, count: known.count })
       known.count = 0

@@ -68,21 +68,12 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
 
   /** Step 4: compares the listings with the last ones, if they may have changed. */
   diff (): boolean {
-    const hostVersion = this.#host?.version ?? 0
-    if (!this.#root.isStale && hostVersion === this.#hostVersion) {
+    const isHostNew = this.#host !== undefined && this.#host.version !== this.#hostVersion
+    if ((!this.#root.isStale && !isHostNew) || this.#changes >= MAX_CHANGES_PER_TURN) {
       return false
     }
-    if (this.#changes >= MAX_CHANGES_PER_TURN) {
-      return false
-    }
-    this.#hostVersion = hostVersion
     this.#root.refresh()
-    if (!this.local.update(this.#root.listing, this.#host ?? NOTHING)) {
-      return false
-    }
-    this.#changes++
-    this.#announce('local', this.local.added, this.local.removed)
-    return true
+    return (isHostNew || !this.local.isLast(this.#root.listing)) && this.#update()
   }
 
   /** The turn is over; true when changes are left for the next one. */
@@ -118,7 +109,18 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
     this.#host?.detach(this.#waker)
   }
 
+  #update (): boolean {
+    this.#hostVersion = this.#host?.version ?? 0
+    if (!this.local.update(this.#root.listing, this.#host ?? NOTHING)) {
+      return false
+    }
+    this.#changes++
+    this.#announce('local', this.local.added, this.local.removed)
+    return true
+  }
+
   #announce (side: 'local' | 'remote', added: readonly string[], removed: readonly string[]): void {
+    this.#outlet.meter?.protocolsChanged(side)
     this.#tell(side, 'added', added)
     this.#tell(side, 'removed', removed)
     if (this.#interest?.protocolChanges === true) {

@@ -1,5 +1,6 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { NEVER, earliest } from '../core/instant.ts'
+import { Linked, LinkedList } from '../core/linked-list.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Hop } from '../handler/route.ts'
 import type { StreamUpgrade } from '../handler/stream-upgrade.ts'
@@ -35,6 +36,19 @@ export interface OutboundRequest<Stream> {
   readonly deadline: Instant
 }
 
+class Opening<Stream> extends Linked<Opening<Stream>> implements StreamOpening {
+  readonly protocols: readonly string[]
+  readonly options: unknown
+  request: OutboundRequest<Stream>
+
+  constructor (request: OutboundRequest<Stream>) {
+    super()
+    this.protocols = request.machine.protocols
+    this.options = request.requester.type === 'host' ? request.requester.options : undefined
+    this.request = request
+  }
+}
+
 /** A request that ended before it had a stream, and what was asked for it at the muxer, if anything was. */
 export interface EndedRequest<Stream> {
   readonly request: OutboundRequest<Stream>
@@ -51,15 +65,23 @@ export interface GrantedRequest<Stream> {
 /**
  * Requests that have no stream yet: first in a bounded queue, then asked for at the muxer. Streams go to requests in the
  * order of the requests, whichever opening they were granted for (S5.7, S10.11); only the host's own requests keep theirs,
- * because the muxer was told their options. An opening whose request has ended is forgotten, so that it holds no slot.
+ * because the muxer was told their options, and all do where the muxer negotiates, because it was told their names. An opening
+ * whose request has ended is forgotten, so that it holds no slot.
  */
 export class RequestedStreams<Stream> {
   readonly #waiting: BoundedQueue<OutboundRequest<Stream>>
+  /** Whether a stream may serve another request than the one it was opened for. */
+  readonly #areAlike: boolean
   /** In the order of the requests. */
-  readonly #opening: Map<StreamOpening, OutboundRequest<Stream>> = new Map()
+  readonly #opening: LinkedList<Opening<Stream>> = new LinkedList()
 
-  constructor (maxQueued: number) {
+  /**
+   * @param maxQueued - requests that may wait
+   * @param negotiates - whether the muxer agrees on the names by itself
+   */
+  constructor (maxQueued: number, negotiates: boolean) {
     this.#waiting = new BoundedQueue(maxQueued)
+    this.#areAlike = !negotiates
   }
 
   /** Requests in the queue. */
@@ -88,8 +110,8 @@ export class RequestedStreams<Stream> {
     if (request === undefined) {
       return undefined
     }
-    const opening = { options: request.requester.type === 'host' ? request.requester.options : undefined }
-    this.#opening.set(opening, request)
+    const opening = new Opening(request)
+    this.#opening.push(opening)
     return opening
   }
 
@@ -99,20 +121,22 @@ export class RequestedStreams<Stream> {
    * @returns the request that it serves; undefined when nobody waits for such a stream
    */
   granted (opening: StreamOpening): GrantedRequest<Stream> | undefined {
-    const own = this.#opening.get(opening)
-    if (own === undefined) {
-      return opening.options === undefined ? this.#takeOldest() : undefined
+    if (!this.#opening.has(opening)) {
+      return this.#areAlike && opening.options === undefined ? this.#takeOldest() : undefined
     }
-    const request = own.requester.type === 'handler' ? this.#moveUp(opening, own) : own
-    this.#opening.delete(opening)
+    const isMovable = this.#areAlike && opening.request.requester.type === 'handler'
+    const request = isMovable ? this.#moveUp(opening) : opening.request
+    this.#opening.remove(opening)
     return { request, spare: undefined }
   }
 
   /** The muxer could not open a stream; returns the request that fails by it. */
   failed (opening: StreamOpening): OutboundRequest<Stream> | undefined {
-    const request = this.#opening.get(opening)
-    this.#opening.delete(opening)
-    return request
+    if (!this.#opening.has(opening)) {
+      return undefined
+    }
+    this.#opening.remove(opening)
+    return opening.request
   }
 
   /**
@@ -122,9 +146,10 @@ export class RequestedStreams<Stream> {
    */
   end (matches: (request: OutboundRequest<Stream>) => boolean): Array<EndedRequest<Stream>> {
     const ended: Array<EndedRequest<Stream>> = []
-    for (const [opening, request] of this.#opening) {
+    for (const opening of this.#opening) {
+      const { request } = opening
       if (matches(request)) {
-        this.#opening.delete(opening)
+        this.#opening.remove(opening)
         ended.push({ request, opening })
       }
     }
@@ -135,7 +160,7 @@ export class RequestedStreams<Stream> {
   /** The earliest deadline of all requests here. */
   nextDeadline (): Instant {
     let next = NEVER
-    for (const { deadline } of this.#opening.values()) {
+    for (const { request: { deadline } } of this.#opening) {
       next = earliest(next, deadline)
     }
     for (const { deadline } of this.#waiting) {
@@ -145,17 +170,17 @@ export class RequestedStreams<Stream> {
   }
 
   /** Each request moves to the opening before its own, up to `opening`, which is free then; returns the oldest request, which has none. */
-  #moveUp (opening: StreamOpening, own: OutboundRequest<Stream>): OutboundRequest<Stream> {
-    let oldest = own
-    let before: StreamOpening | undefined
-    for (const [next, request] of this.#opening) {
-      if (request.requester.type === 'host') {
+  #moveUp (opening: Opening<Stream>): OutboundRequest<Stream> {
+    let oldest = opening.request
+    let before: Opening<Stream> | undefined
+    for (const next of this.#opening) {
+      if (next.request.requester.type === 'host') {
         continue
       }
       if (before === undefined) {
-        oldest = request
+        oldest = next.request
       } else {
-        this.#opening.set(before, request)
+        before.request = next.request
       }
       if (next === opening) {
         break
@@ -167,9 +192,10 @@ export class RequestedStreams<Stream> {
 
   /** The oldest request of a handler, opening or waiting; those of the host keep their place. */
   #takeOldest (): GrantedRequest<Stream> | undefined {
-    for (const [opening, request] of this.#opening) {
+    for (const opening of this.#opening) {
+      const { request } = opening
       if (request.requester.type === 'handler') {
-        this.#opening.delete(opening)
+        this.#opening.remove(opening)
         return { request, spare: opening }
       }
     }

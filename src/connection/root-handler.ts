@@ -6,12 +6,13 @@ import { ListLink } from '../handler/list-link.ts'
 import { REFUSED, RELEASE, pollLast } from '../handler/route.ts'
 import { asTask } from '../handler/tasks.ts'
 import type { Instant } from '../core/instant.ts'
-import type { Poll, PollContext, Waker } from '../core/poll.ts'
+import type { Poll, PollContext } from '../core/poll.ts'
 import type { AnyHandler, ConnectionEvent, HandlerOutput } from '../handler/connection-handler.ts'
 import type { Listing, RoutedHandler } from '../handler/route.ts'
 import type { StreamUpgrade } from '../handler/stream-upgrade.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
 import type { Outlet } from './outlet.ts'
+import type { Turn } from './turn.ts'
 
 const NOTHING: readonly string[] = Object.freeze([])
 
@@ -28,7 +29,7 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
   isKeepAlive = false
   readonly #handler: RoutedHandler
   readonly #outlet: Outlet<unknown, ToBehaviour>
-  readonly #connection: Waker
+  readonly #turn: Turn
   readonly #link: ListLink
   #listing: ProtocolListing = NOTHING
   #isPolling = false
@@ -39,12 +40,12 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
 
   /**
    * @param outlet - gets the throw that ends the connection
-   * @param connection - woken when there is something to poll, or another deadline
+   * @param turn - woken when there is something to poll, or another deadline
    */
-  constructor (handler: AnyHandler<FromBehaviour, ToBehaviour>, outlet: Outlet<unknown, ToBehaviour>, connection: Waker) {
+  constructor (handler: AnyHandler<FromBehaviour, ToBehaviour>, outlet: Outlet<unknown, ToBehaviour>, turn: Turn) {
     this.#handler = handler
     this.#outlet = outlet
-    this.#connection = connection
+    this.#turn = turn
     this.#link = new ListLink(this)
   }
 
@@ -65,7 +66,7 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
       this.#wokeItself = true
     } else if (!this.#isReleased) {
       this.#told()
-      this.#connection.wake()
+      this.#turn.wakeForHandler()
     }
   }
 
@@ -77,7 +78,7 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
     }
     this.wakeInstant = instant
     if (!this.#isPolling) {
-      this.#connection.wake()
+      this.#turn.wakeForHandler()
     } else if (instant <= this.now) {
       this.wakeInstant = NEVER
       this.#wokeItself = true
@@ -99,27 +100,53 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
     return this.isWoken && !this.#isReleased
   }
 
-  /** Reads listing and keep-alive again (S4.10). */
+  /** Reads listing and keep-alive again (S4.10), without closures, as on the path of every turn. */
   refresh (): void {
     this.isStale = false
-    this.#refreshListing()
-    this.#refreshKeepAlive()
+    if (this.#hasFailed) {
+      this.isKeepAlive = false
+      return
+    }
+    let method = 'listenProtocols'
+    try {
+      this.#list(this.#handler.listenProtocols())
+      method = 'keepAlive'
+      this.isKeepAlive = this.#handler.keepAlive?.() === true
+    } catch (thrown) {
+      this.isKeepAlive = false
+      this.failed(method, thrown)
+    }
   }
 
   /** Its next output. */
   poll (now: Instant): Poll<HandlerOutput<ToBehaviour, unknown, unknown>> {
+    // Without closures and calls in between: this is on the path of every turn.
+    let output: Poll<HandlerOutput<ToBehaviour, unknown, unknown>> = PENDING
+    this.now = now
     this.isStale = true
-    this.#beginPoll(now)
-    const output = this.#poll()
-    this.#endPoll(output !== PENDING)
+    this.#wokeItself = false
+    this.#isPolling = true
+    try {
+      if (this.#handler.poll !== undefined && !this.#hasFailed) {
+        output = checkOutput(this.#handler.poll(this))
+      }
+    } catch (thrown) {
+      output = PENDING
+      this.failed('poll', thrown)
+    }
+    this.#isPolling = false
+    this.isWoken = output !== PENDING
     return output
   }
 
   /** Its next output while the connection closes, or undefined when it has ended (S4.11). */
   pollLast (now: Instant): Poll<HandlerOutput<ToBehaviour, unknown, unknown> | undefined> {
-    this.#beginPoll(now)
+    this.now = now
+    this.#wokeItself = false
+    this.#isPolling = true
     const output = this.#pollLast()
-    this.#endPoll(output !== PENDING)
+    this.#isPolling = false
+    this.isWoken = output !== PENDING
     return output
   }
 
@@ -161,7 +188,7 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
     const fault = HandlerFault.of(thrown, method)
     this.#outlet.handlerError(fault)
     this.#outlet.fatal ??= fault
-    this.#connection.wake()
+    this.#turn.wake()
   }
 
   /** It had its last word: nothing wakes it any more. */
@@ -177,51 +204,10 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
     this.isStale = true
   }
 
-  #beginPoll (now: Instant): void {
-    this.now = now
-    this.isWoken = false
-    this.#wokeItself = false
-    this.#isPolling = true
-  }
-
-  #endPoll (isWoken: boolean): void {
-    this.#isPolling = false
-    this.isWoken = isWoken
-  }
-
-  // The next three are on the path of every turn, where a closure for each call would be most of the cost.
-
-  #poll (): Poll<HandlerOutput<ToBehaviour, unknown, unknown>> {
-    if (this.#hasFailed) {
-      return PENDING
-    }
-    try {
-      return this.#handler.poll === undefined ? PENDING : checkOutput(this.#handler.poll(this))
-    } catch (thrown) {
-      this.failed('poll', thrown)
-      return PENDING
-    }
-  }
-
-  #refreshListing (): void {
-    if (this.#hasFailed) {
-      return
-    }
-    try {
-      const listing = this.#handler.listenProtocols()
+  #list (listing: ProtocolListing): void {
+    if (listing !== this.#listing) {
       this.#link.follow(listing)
       this.#listing = listing
-    } catch (thrown) {
-      this.failed('listenProtocols', thrown)
-    }
-  }
-
-  #refreshKeepAlive (): void {
-    try {
-      this.isKeepAlive = !this.#hasFailed && this.#handler.keepAlive?.() === true
-    } catch (thrown) {
-      this.isKeepAlive = false
-      this.failed('keepAlive', thrown)
     }
   }
 

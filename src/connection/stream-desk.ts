@@ -4,6 +4,7 @@ import { asError } from './outlet.ts'
 import type { Poll } from '../core/poll.ts'
 import type { FullyNegotiatedInbound, FullyNegotiatedOutbound } from '../handler/connection-handler.ts'
 import type { Agreed } from '../negotiation/outcome.ts'
+import type { NegotiationRole } from './connection-meter.ts'
 import type { CountedStreams } from './counted-streams.ts'
 import type { NegotiatingStream, NegotiationMachine, Ticket } from './negotiating-streams.ts'
 import type { Outlet } from './outlet.ts'
@@ -39,6 +40,7 @@ export class StreamDesk<Stream, FromBehaviour, ToBehaviour> {
     }
     const kept = machine.takeKept()
     if (kept !== undefined) {
+      this.outlet.meter?.yielded('frames')
       this.outlet.tellMuxer(() => { port.readLater(kept) })
     }
     return machine.pollOutcome()
@@ -49,6 +51,11 @@ export class StreamDesk<Stream, FromBehaviour, ToBehaviour> {
     this.outlet.tellMuxer(() => { stream.port.accept(protocol) })
   }
 
+  /** The peer agreed. */
+  measure (role: NegotiationRole, { ticket }: { readonly ticket: Ticket }): void {
+    this.outlet.meter?.negotiated(role, this.outlet.now - ticket.startedAt)
+  }
+
   /** Puts bytes that came behind the negotiation in front of the reader (S2.30). */
   unread ({ port }: NegotiatingStream<Stream, unknown, Ticket>, rest: Uint8Array | undefined): void {
     if (rest !== undefined) {
@@ -56,18 +63,22 @@ export class StreamDesk<Stream, FromBehaviour, ToBehaviour> {
     }
   }
 
-  /** Ends the stream, unless it has ended by itself. */
+  /** Ends the stream, unless it has ended by itself. Its slot is free from now on. */
   reset (stream: NegotiatingStream<Stream, unknown, Ticket>, error: Error): void {
+    stream.slot?.release()
     if (!stream.hasEnded) {
       stream.hasEnded = true
       this.outlet.tellMuxer(() => { stream.port.reset(error) })
     }
   }
 
-  /** Leaves a stream on one of the host's protocols to the host; what is told is told after its left-over bytes. */
-  giveToHost (stream: NegotiatingStream<Stream, unknown, Ticket>, protocol: string, rest: Uint8Array | undefined): void {
+  /**
+   * Leaves a stream on one of the host's protocols to the host, whose own limits hold for it (S5.8); what is told is told after
+   * its left-over bytes.
+   */
+  giveToHost (stream: NegotiatingStream<Stream, unknown, Ticket>, protocol: string, isInbound: boolean, rest: Uint8Array | undefined): void {
     if (!stream.hasEnded) {
-      this.counted.add(stream.port, isCountedProtocol(protocol))
+      this.counted.add(stream.port, { isCounted: isCountedProtocol(protocol), isInbound, slot: undefined })
     }
     this.unread(stream, rest)
   }
@@ -81,9 +92,11 @@ export class StreamDesk<Stream, FromBehaviour, ToBehaviour> {
     event: FullyNegotiatedInbound<unknown, unknown, Stream> | FullyNegotiatedOutbound<unknown, unknown, Stream>,
     rest: Uint8Array | undefined
   ): void {
-    const { port } = stream
-    if (!stream.hasEnded) {
-      this.counted.add(port, true)
+    const { port, slot } = stream
+    if (stream.hasEnded) {
+      slot?.release()
+    } else {
+      this.counted.add(port, { isCounted: true, isInbound: event.type === 'fully-negotiated-inbound', slot })
     }
     try {
       this.outlet.task(this.root.onStream(event), port)

@@ -17,7 +17,8 @@ const DETAILS = {
   refused: 'the peer has none of them',
   rounds: 'too many proposals',
   'early-data': 'the peer sent data instead of a proposal after its protocol was refused',
-  fin: 'the peer ended the stream'
+  fin: 'the peer ended the stream',
+  'not-offered': 'the host agreed on a name that this connection does not offer'
 } as const
 
 /** The error of `outcome`. */

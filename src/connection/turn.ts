@@ -11,6 +11,11 @@ import type { Waker } from '../core/poll.ts'
  * everything before it ends. Only what a command leaves behind while a poll is running may lie behind the loop already.
  */
 export class Turn implements Waker {
+  /**
+   * More happened than that the handler woke, since a whole pass found nothing to do. Every input, every command and every
+   * stream that can go on comes by {@link wake}, so without it no queue but the handler's own can have anything in it.
+   */
+  isStirred = true
   readonly #owner: Waker
   #isPolling = false
   #isRunning = false
@@ -43,19 +48,18 @@ export class Turn implements Waker {
     this.#isPolling = false
   }
 
-  /** The answer is PENDING, so the turn is over, and another one is asked for if there is reason to. */
-  end (): void {
+  /**
+   * The answer is PENDING, so the turn is over.
+   *
+   * @param isMoreLeft - whether another one is to be asked for
+   */
+  end (isMoreLeft: boolean): void {
     this.#isRunning = false
     this.#isAsked = false
-    if (this.#isContinued) {
+    if (isMoreLeft || this.#isContinued) {
       this.#isContinued = false
-      this.wake()
+      this.wakeForHandler()
     }
-  }
-
-  /** Asks for a turn after this one. */
-  continueLater (): void {
-    this.#isContinued = true
   }
 
   /** @throws InvalidStateError inside a poll: what calls in from there is a mistake of the driver (S1.3) */
@@ -67,6 +71,12 @@ export class Turn implements Waker {
 
   /** Asks for a turn, unless one is running or asked for. */
   wake (): void {
+    this.isStirred = true
+    this.wakeForHandler()
+  }
+
+  /** As {@link wake}, when only the handler is to be polled. */
+  wakeForHandler (): void {
     if (!this.#isRunning && !this.#isAsked && !this.#isOver) {
       this.#isAsked = true
       this.#owner.wake()

@@ -10,7 +10,7 @@ import type { StreamDesk } from './stream-desk.ts'
 import type { StreamError } from './stream-failure.ts'
 
 /** The part of a {@link StreamDesk} that does not depend on the handler. */
-type Desk<Stream> = Pick<StreamDesk<Stream, unknown, unknown>, 'outlet' | 'negotiate' | 'accept' | 'unread'>
+type Desk<Stream> = Pick<StreamDesk<Stream, unknown, unknown>, 'outlet' | 'negotiate' | 'accept' | 'measure' | 'unread'>
 
 type Unconfirmed<Stream> = NegotiatingStream<Stream, DialerNegotiation, Ticket>
 
@@ -31,7 +31,7 @@ export class UnconfirmedStreams<Stream> {
    */
   constructor (owner: NegotiatingStreamsOwner, desk: Desk<Stream>, onRefused: (port: StreamPort<Stream>, error: StreamError) => void) {
     this.#desk = desk
-    this.#streams = new NegotiatingStreams(owner)
+    this.#streams = new NegotiatingStreams(owner, 'unconfirmed')
     this.#onRefused = onRefused
   }
 
@@ -41,7 +41,7 @@ export class UnconfirmedStreams<Stream> {
   }
 
   /** The stream is about to be handed over as one that speaks `protocol`. */
-  add ({ port, machine, ticket }: Unconfirmed<Stream>, protocol: string): void {
+  add ({ port, machine, ticket }: Pick<Unconfirmed<Stream>, 'port' | 'machine' | 'ticket'>, protocol: string): void {
     machine.flush()
     const opening = machine.takeOutput()
     this.#streams.add(port, machine, ticket)
@@ -71,6 +71,7 @@ export class UnconfirmedStreams<Stream> {
     this.#streams.remove(stream)
     if (outcome.type === 'ok') {
       this.#desk.accept(stream, outcome.protocol)
+      this.#desk.measure('dialer-lazy', stream)
       this.#desk.unread(stream, outcome.rest)
     } else {
       this.#onRefused(stream.port, errorOf(outcome, this.#failureOf(stream)))

@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import { peerIdFromString } from '@libp2p/peer-id'
 import { multiaddr } from '@multiformats/multiaddr'
@@ -9,11 +11,15 @@ export type Command =
   | { readonly type: 'help' }
   | { readonly type: 'listen', readonly port: number }
   | { readonly type: 'dial', readonly address: Multiaddr }
+  | { readonly type: 'share', readonly file: string, readonly port: number }
+  | { readonly type: 'fetch', readonly address: Multiaddr, readonly name: string, readonly out: string }
 
 /** How to call the demo. */
-export const USAGE = `npm start                          two nodes in this process, start to finish
-npm start -- listen [--port N]     one node that waits for others, until Ctrl-C
-npm start -- dial MULTIADDR        one node that visits a listening one`
+export const USAGE = `npm start                               two nodes in this process, start to finish
+npm start -- listen [--port N]          one node that waits for others, until Ctrl-C
+npm start -- dial MULTIADDR             one node that visits a listening one
+npm start -- share FILE [--port N]      offers a file under its name, until Ctrl-C
+npm start -- fetch MULTIADDR NAME OUT   fetches it; a second call goes on where the first one was cut`
 
 /** An argument that makes no sense; the message is one line. */
 export class UsageError extends Error {
@@ -29,8 +35,8 @@ export function parseCommand (args: readonly string[]): Command {
   if (values.help === true) {
     return { type: 'help' }
   }
-  if (values.port !== undefined && command !== 'listen') {
-    throw new UsageError('--port goes with listen only')
+  if (values.port !== undefined && command !== 'listen' && command !== 'share') {
+    throw new UsageError('--port goes with listen and share only')
   }
   switch (command) {
     case undefined:
@@ -41,10 +47,20 @@ export function parseCommand (args: readonly string[]): Command {
     case 'dial': {
       const [address, ...more] = rest
       expectNothing(more)
-      return { type: 'dial', address: parseAddress(address) }
+      return { type: 'dial', address: parseAddress(address, 'dial') }
+    }
+    case 'share': {
+      const [file, ...more] = rest
+      expectNothing(more)
+      return { type: 'share', file: parseFile(file), port: parsePort(values.port ?? '0') }
+    }
+    case 'fetch': {
+      const [address, name, out, ...more] = rest
+      expectNothing(more)
+      return { type: 'fetch', address: parseAddress(address, 'fetch'), name: parseName(name), out: parseOut(out) }
     }
     default:
-      throw new UsageError(`there is no command "${command}": use listen, dial, or none`)
+      throw new UsageError(`there is no command "${command}": use listen, dial, share, fetch, or none`)
   }
 }
 
@@ -75,9 +91,9 @@ function parsePort (text: string): number {
   return port
 }
 
-function parseAddress (text: string | undefined): Multiaddr {
+function parseAddress (text: string | undefined, command: string): Multiaddr {
   if (text === undefined) {
-    throw new UsageError('dial needs the address that a listening node printed')
+    throw new UsageError(`${command} needs the address that a listening node printed`)
   }
   try {
     const address = multiaddr(text)
@@ -90,4 +106,38 @@ function parseAddress (text: string | undefined): Multiaddr {
   } catch (error) {
     throw new UsageError(`"${text}" is no multiaddr: use the address that a listening node printed`, { cause: error })
   }
+}
+
+function parseFile (path: string | undefined): string {
+  if (path === undefined) {
+    throw new UsageError('share needs a file')
+  }
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) {
+    throw new UsageError(`there is no file "${path}"`)
+  }
+  return path
+}
+
+/** Peers share files, not paths: the name says nothing of where the file is, or comes to be. */
+function parseName (name: string | undefined): string {
+  if (name === undefined) {
+    throw new UsageError('fetch needs the name of the file')
+  }
+  if (!/^[^/\\\p{Cc}]+$/u.test(name) || /^\.{1,2}$/.test(name)) {
+    throw new UsageError(`${JSON.stringify(name)} is no name of a file: it must not be a path`)
+  }
+  return name
+}
+
+function parseOut (path: string | undefined): string {
+  if (path === undefined) {
+    throw new UsageError('fetch needs the file to write')
+  }
+  if (statSync(path, { throwIfNoEntry: false }) !== undefined) {
+    throw new UsageError(`"${path}" is there already`)
+  }
+  if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw new UsageError(`there is no folder "${dirname(path)}"`)
+  }
+  return path
 }

@@ -1,7 +1,9 @@
 // Node 20 lacks Promise.withResolvers, which js-libp2p calls; applications patch globals, libraries do not.
 import 'core-js/stable/promise/with-resolvers.js'
+import { basename } from 'node:path'
 import { USAGE, UsageError, parseCommand } from './arguments.ts'
 import { Printer } from './printer.ts'
+import { fetch, share } from './share.ts'
 import { listen, runDemo, visit } from './stories.ts'
 import type { Command } from './arguments.ts'
 
@@ -17,13 +19,22 @@ async function run (command: Command, printer: Printer): Promise<void> {
       return runDemo(printer)
     case 'dial':
       return visit(printer, command.address)
-    case 'listen': {
-      const interrupted = new AbortController()
-      process.once('SIGINT', () => { interrupted.abort() })
-      process.once('SIGTERM', () => { interrupted.abort() })
-      return listen(printer, command.port, interrupted.signal)
-    }
+    case 'listen':
+      return listen(printer, command.port, interrupted())
+    case 'share':
+      return share(command.file, command.port, interrupted(), (address) => {
+        printer.line(`npm start -- fetch ${String(address)} ${JSON.stringify(basename(command.file))} OUT`)
+      })
+    case 'fetch':
+      printer.line(`fetched ${await fetch(command.address, command.name, command.out)} bytes, sha256 checked`)
   }
+}
+
+function interrupted (): AbortSignal {
+  const controller = new AbortController()
+  process.once('SIGINT', () => { controller.abort() })
+  process.once('SIGTERM', () => { controller.abort() })
+  return controller.signal
 }
 
 /** What went wrong, in one line: of an address that cannot be listened on, the host tells the whole stack. */

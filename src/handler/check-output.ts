@@ -16,7 +16,7 @@ const HANDLER_OUTPUTS: Readonly<Record<AnyOutput['type'], true>> = {
  * @throws TypeError as {@link checkPolled} does
  */
 export function checkOutput<Output extends Poll<AnyOutput>> (output: Output): Output {
-  return checkPolled(output, HANDLER_OUTPUTS)
+  return output === PENDING ? output : checkPolled(output, HANDLER_OUTPUTS)
 }
 
 /**
@@ -30,6 +30,20 @@ export function checkPolled<Output> (output: Output, types: Readonly<Record<stri
     refuse(output)
   }
   return output
+}
+
+/**
+ * What `pollClose` of a handler returned, if it may.
+ *
+ * @throws TypeError for the promise of an async method (S4.15): nobody would wait for it, and it would be taken for an event
+ */
+export function checkLast (event: unknown): unknown {
+  const task = asTask(event)
+  if (task !== undefined) {
+    dropTasks([task])
+    throw new TypeError('pollClose must return an event, undefined or PENDING, received a promise: it must not be async')
+  }
+  return event
 }
 
 function isOutput (value: unknown, types: Readonly<Record<string, true>>): boolean {

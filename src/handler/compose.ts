@@ -11,8 +11,8 @@
  */
 
 import { BoundedQueue } from '../core/bounded-queue.ts'
-import { NEVER, earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
+import { WokenParts } from '../core/woken-parts.ts'
 import { checkOutput } from './check-output.ts'
 import { HandlerFault } from './handler-fault.ts'
 import { Owners } from './owners.ts'
@@ -20,8 +20,8 @@ import { Part, PartHop } from './part.ts'
 import { POLL_LAST, RELEASE, hopOf, listingOf, pollLast, withRoute } from './route.ts'
 import { asTask, dropTasks, joinTasks, taskOf } from './tasks.ts'
 import { InvalidStateError } from '../errors.ts'
-import type { Instant } from '../core/instant.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
+import type { WokenPartsOwner } from '../core/woken-parts.ts'
 import type { ComposedHandler, PartEvent } from './composed-handler.ts'
 import type { AnyHandler, ConnectionEvent, HandlerOutput } from './connection-handler.ts'
 import type { PartOwner } from './part.ts'
@@ -42,16 +42,11 @@ export function composeHandlers<const Parts extends Readonly<Record<string, AnyH
 /** Polls of one part, on average, in one poll of its composition. */
 const MAX_POLLS_PER_PART = 2
 
-class Composition implements RoutedHandler, PartOwner {
+class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
+  readonly woken: WokenParts<Part> = new WokenParts(this)
   readonly #parts: Map<string, Part>
-  /** Neither is bounded: a part is in the first one once, and goes into the second one when it leaves the first. */
-  readonly #ready: BoundedQueue<Part> = new BoundedQueue(Infinity)
-  readonly #later: BoundedQueue<Part> = new BoundedQueue(Infinity)
-  readonly #stale: Part[] = []
-  #polled: Part | undefined
-  #cx: PollContext | undefined
-  /** No part's deadline is earlier than this. */
-  #nextDeadline: Instant = NEVER
+  /** Whose answers are to be asked again. */
+  #stale: Part | undefined
   #keepAliveCount = 0
   readonly #owners = new Owners()
   /** Parts that have not had their last word; made when the connection closes. */
@@ -60,7 +55,7 @@ class Composition implements RoutedHandler, PartOwner {
   constructor (parts: Readonly<Record<string, AnyHandler>>) {
     this.#parts = new Map(Object.entries(parts).map(([key, handler]) => [key, new Part(key, handler, this)]))
     for (const part of this.#parts.values()) {
-      this.#touch(part)
+      this.woken.touch(part)
     }
   }
 
@@ -74,25 +69,11 @@ class Composition implements RoutedHandler, PartOwner {
     return longest
   }
 
-  partWoke (part: Part): void {
-    if (part === this.#polled) {
-      part.hasWokenItself = true
-    } else if (!part.hasFailed) {
-      this.#touch(part)
-      // The poll that is running comes by the part, or asks for another turn.
-      if (this.#polled === undefined) {
-        this.#cx?.wake()
-      }
-    }
-  }
-
-  partWakesAt (part: Part): void {
-    if (part === this.#polled && part.wakeInstant <= part.now) {
-      part.wakeInstant = NEVER
-      part.hasWokenItself = true
-    } else if (part.wakeInstant < this.#nextDeadline) {
-      this.#nextDeadline = part.wakeInstant
-      this.#cx?.wakeAt(part.wakeInstant)
+  partTouched (part: Part): void {
+    if (!part.isStale) {
+      part.isStale = true
+      part.nextStale = this.#stale
+      this.#stale = part
     }
   }
 
@@ -117,26 +98,19 @@ class Composition implements RoutedHandler, PartOwner {
   }
 
   poll (cx: PollContext): Poll<HandlerOutput<PartEvent, unknown, unknown>> {
-    this.#attach(cx)
-    if (cx.now >= this.#nextDeadline) {
-      this.#wakeDue(cx)
-    }
+    const { woken } = this
+    woken.begin(cx, this.#parts)
     for (let left = this.#parts.size * MAX_POLLS_PER_PART; left > 0; left--) {
-      const part = this.#ready.shift()
+      const part = woken.take()
       if (part === undefined) {
         break
       }
-      part.isQueued = false
       const output = this.#pollPart(part, cx)
       if (output !== PENDING) {
-        this.#touch(part)
         return toOutput(part, output)
       }
-      if (part.hasWokenItself) {
-        this.#later.push(part)
-      }
     }
-    this.#continueLater(cx)
+    woken.endTurn(cx)
     return PENDING
   }
 
@@ -154,7 +128,7 @@ class Composition implements RoutedHandler, PartOwner {
   }
 
   [POLL_LAST] (cx: PollContext): Poll<HandlerOutput<PartEvent, unknown, unknown> | undefined> {
-    this.#attach(cx)
+    this.woken.attach(cx)
     this.#closing ??= this.#beginClosing()
     for (let part = this.#closing.peek(); part !== undefined; part = this.#closing.peek()) {
       const output = part.hasFailed ? undefined : this.#pollPartLast(part, cx)
@@ -202,72 +176,24 @@ class Composition implements RoutedHandler, PartOwner {
     if (part === undefined || part.hasFailed) {
       return undefined
     }
-    this.#touch(part)
+    this.woken.touch(part)
     return this.#guard(part, 'onBehaviourEvent', () => part.handler.onBehaviourEvent?.(event), true)
   }
 
-  #attach (cx: PollContext): void {
-    if (this.#cx === cx) {
-      return
-    }
-    this.#cx = cx
-    if (this.#nextDeadline !== NEVER) {
-      cx.wakeAt(this.#nextDeadline)
-    }
-  }
-
-  #touch (part: Part): void {
-    this.#markStale(part)
-    if (!part.isQueued) {
-      part.isQueued = true
-      this.#ready.push(part)
-    }
-  }
-
-  #markStale (part: Part): void {
-    if (!part.isStale) {
-      part.isStale = true
-      this.#stale.push(part)
-    }
-  }
-
-  #wakeDue (cx: PollContext): void {
-    this.#nextDeadline = NEVER
-    for (const part of this.#parts.values()) {
-      if (part.wakeInstant <= cx.now) {
-        part.wakeInstant = NEVER
-        this.#touch(part)
-      }
-      this.#nextDeadline = earliest(this.#nextDeadline, part.wakeInstant)
-    }
-    cx.wakeAt(this.#nextDeadline)
-  }
-
-  /** Asks for another turn for the parts that are to be polled again in it. */
-  #continueLater (cx: PollContext): void {
-    for (let part = this.#later.shift(); part !== undefined; part = this.#later.shift()) {
-      this.#touch(part)
-    }
-    if (this.#ready.size > 0) {
-      cx.wake()
-    }
-  }
-
   #pollPart (part: Part, cx: PollContext): Poll<HandlerOutput<unknown, unknown, unknown>> {
-    if (part.hasFailed) {
-      return PENDING
-    }
+    let output: Poll<HandlerOutput<unknown, unknown, unknown>> = PENDING
     part.now = cx.now
-    part.hasWokenItself = false
-    this.#polled = part
-    this.#markStale(part)
+    this.partTouched(part)
     try {
-      return part.handler.poll === undefined ? PENDING : checkOutput(part.handler.poll(part))
+      if (part.handler.poll !== undefined && !part.hasFailed) {
+        output = checkOutput(part.handler.poll(part))
+      }
     } catch (thrown) {
+      this.woken.polled(part, false)
       throw this.#faultOf(part, 'poll', thrown, true)
-    } finally {
-      this.#polled = undefined
     }
+    this.woken.polled(part, output !== PENDING)
+    return output
   }
 
   #pollPartLast (part: Part, cx: PollContext): Poll<HandlerOutput<unknown, unknown, unknown> | undefined> {
@@ -289,7 +215,7 @@ class Composition implements RoutedHandler, PartOwner {
     if (part.hasFailed) {
       return undefined
     }
-    this.#touch(part)
+    this.woken.touch(part)
     const isFatal = event.type !== 'fully-negotiated-inbound' && event.type !== 'fully-negotiated-outbound'
     const task = this.#guard(part, 'onConnectionEvent', () => asTask(part.handler.onConnectionEvent(event)), isFatal)
     return task === undefined ? undefined : taskOf(task, reason => this.#faultOf(part, 'onConnectionEvent', reason, isFatal))
@@ -334,8 +260,16 @@ class Composition implements RoutedHandler, PartOwner {
   }
 
   #refresh (): void {
+    if (this.#stale !== undefined) {
+      this.#refreshStale(this.#stale)
+    }
+  }
+
+  #refreshStale (first: Part): void {
     let isChanged = false
-    for (let part = this.#stale.pop(); part !== undefined; part = this.#stale.pop()) {
+    for (let part: Part | undefined = first; part !== undefined; part = this.#stale) {
+      this.#stale = part.nextStale
+      part.nextStale = undefined
       part.isStale = false
       isChanged = this.#refreshPart(part) || isChanged
     }

@@ -5,7 +5,7 @@
  */
 
 import { PENDING } from '../core/poll.ts'
-import { checkOutput } from './check-output.ts'
+import { checkLast, checkOutput } from './check-output.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { AnyHandler, ConnectionEvent, HandlerOutput } from './connection-handler.ts'
 import type { StreamUpgrade } from './stream-upgrade.ts'
@@ -81,7 +81,7 @@ export function pollLast (handler: RoutedHandler, cx: PollContext): Poll<Handler
     return handler[POLL_LAST](cx)
   }
   if (handler.pollClose !== undefined) {
-    const event: unknown = handler.pollClose(cx)
+    const event = checkLast(handler.pollClose(cx))
     return event === PENDING || event === undefined ? event : { type: 'notify-behaviour', event }
   }
   const output = handler.poll === undefined ? PENDING : checkOutput(handler.poll(cx))

@@ -110,13 +110,6 @@ export class Admissions implements GateKeeper {
     return undefined
   }
 
-  /** The host has opened a connection that the swarm does not take: what was committed for it is taken back. */
-  ignore (host: HostConnection): void {
-    const admission = this.#admissionOf(host)
-    admission.end(undefined)
-    this.#components.driver.turn(() => { this.#gates.undo(admission.id, undefined) })
-  }
-
   /** From here on nobody but the host says when the connection ends. */
   #admissionOf ({ remotePeer: peer, remoteAddr: address, direction, timeline }: HostConnection): Admission {
     const admission = this.#byTimeline.get(timeline) ?? new Admission(direction, address, this.#dialFor(direction, peer, address))

@@ -1,7 +1,7 @@
 import { MAX_PROTOCOL_BYTES, brokenProtocolRule } from '../protocols/stream-protocol.ts'
-import { resetStrayStream } from './host-protocols.ts'
-import type { Logger, PeerId, PeerStore } from '@libp2p/interface'
+import type { PeerId, PeerStore, StreamHandlerOptions } from '@libp2p/interface'
 import type { Registrar } from '@libp2p/interface-internal'
+import type { Log } from './contained-log.ts'
 import type { HostProtocolFeed } from './host-protocols.ts'
 import type { Scheduler } from './scheduler.ts'
 
@@ -10,6 +10,9 @@ interface ListRegistrar {
   unhandle (protocols: string | readonly string[]): Promise<void>
 }
 
+/** How many streams there may be, and on which connections, is for the connections and behaviours to say (S5.8, S7.18). */
+const ENTRY_OPTIONS: StreamHandlerOptions = { maxInboundStreams: Infinity, maxOutboundStreams: Infinity, runOnLimitedConnection: true }
+
 /** Collaborators of an {@link Advertiser}. */
 export interface AdvertiserComponents {
   readonly peerId: PeerId
@@ -17,7 +20,7 @@ export interface AdvertiserComponents {
   readonly registrar: Registrar
   readonly host: HostProtocolFeed
   readonly scheduler: Scheduler
-  readonly log: Logger
+  readonly log: Pick<Log, 'error'>
   /** The names that behaviours declare now: the same array until one of them changes. */
   declared (): readonly string[]
 }
@@ -26,7 +29,8 @@ export interface AdvertiserComponents {
  * Announces the names that the swarm serves, the union of what behaviours declare and what connections offer (S3.22).
  *
  * Two places are read by others, the peer store by identify and the registrar by identify-push, so both get each name.
- * Names that another service registered are announced already, and are left alone.
+ * Names that another service registered are announced already, and are left alone. An entry in the registrar is also where the
+ * host finds whom to give a stream of a hosted connection.
  */
 export class Advertiser {
   readonly #components: AdvertiserComponents
@@ -145,7 +149,7 @@ export class Advertiser {
     const lists: ListRegistrar = registrar
     await Promise.all([
       peerStore.patch(peerId, { protocols: [...all] }),
-      ...added.map((name) => registrar.handle(name, resetStrayStream)),
+      ...added.map((name) => registrar.handle(name, host.serve, ENTRY_OPTIONS)),
       removed.length === 0 ? undefined : lists.unhandle(removed)
     ])
   }

@@ -1,18 +1,17 @@
-import { ConnectionClosedError } from '@libp2p/interface'
 import { Connection } from '../connection/connection.ts'
 import { PENDING } from '../core/poll.ts'
-import { show } from '../core/printable.ts'
-import { brokenProtocolRule } from '../protocols/stream-protocol.ts'
 import { ConnectionTurns } from './connection-turns.ts'
-import { HostRequests } from './host-requests.ts'
+import { HostedMuxer, failureOf } from './hosted-muxer.ts'
+import { HostStreams } from './host-streams.ts'
 import { MuxerAdapter } from './muxer-adapter.ts'
-import { StreamAdapter, isOfBehaviour } from './stream-adapter.ts'
 import { StreamInputs } from './stream-inputs.ts'
+import { InnerMuxer } from './stream-source.ts'
 import { Wait } from './wait.ts'
 import type { AbortOptions, Connection as HostConnection, CreateStreamOptions, PeerId, Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { AnyHandler } from '../behaviour/connection-handler.ts'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { ReadonlyProtocols } from '../connection/connection.ts'
+import type { ConnectionLoad, ConnectionMeter } from '../connection/connection-meter.ts'
 import type { ConnectionOutput, ConnectionReport, HandlerTask, ReportInterest } from '../connection/connection-output.ts'
 import type { StreamOpening, StreamPort } from '../connection/muxer-port.ts'
 import type { ConnectionStatus } from '../connection/shutdown.ts'
@@ -20,28 +19,35 @@ import type { ConnectionId } from '../core/ids.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Poll } from '../core/poll.ts'
 import type { HostOutput } from '../swarm/swarm-event.ts'
+import type { ConnectionMode } from './connection-mode.ts'
 import type { HostProtocolFeed } from './host-protocols.ts'
 import type { MuxerUser } from './muxer-adapter.ts'
 import type { MuxerOwner, NegotiatedMuxer } from './negotiated-muxer.ts'
 import type { ProtocolHolder } from './protocol-changes.ts'
 import type { Scheduler, Timer } from './scheduler.ts'
+import type { StreamSource } from './stream-source.ts'
 import type { SwarmConfig } from './swarm-options.ts'
 import type { DrainedConnection, Turns } from './swarm-driver.ts'
+import type { TurnBudget } from './turn-budget.ts'
 
 /** What all connections of a node share. */
 export interface ConnectionDriverComponents {
   readonly driver: Turns
   readonly scheduler: Scheduler
+  readonly budget: TurnBudget
   readonly config: SwarmConfig
   readonly hostProtocols: HostProtocolFeed
   readonly interest: ReportInterest
+  /** Counts what happens on the connections. */
+  readonly meter: ConnectionMeter<NegotiatedStream> | undefined
 }
 
 /** One connection, before it is driven. */
 export interface DrivenConnection {
   readonly id: ConnectionId
   readonly host: HostConnection
-  readonly muxer: NegotiatedMuxer
+  /** Undefined in hosted mode: the muxer is not wrapped. */
+  readonly muxer: NegotiatedMuxer | undefined
 }
 
 /**
@@ -52,16 +58,15 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
   readonly id: ConnectionId
   readonly peer: PeerId
   readonly host: HostConnection
-  readonly #components: ConnectionDriverComponents
-  readonly #muxer: NegotiatedMuxer
+  /** Who negotiates its streams: the swarm, or the host (S1.5). */
+  readonly mode: ConnectionMode
   readonly #machine: Connection<NegotiatedStream>
   readonly #turns: ConnectionTurns
   readonly #streams: StreamInputs
   readonly #timer: Timer
-  readonly #requests: HostRequests
+  readonly #hostStreams: HostStreams
   readonly #port: MuxerAdapter
   readonly #closed: Wait<void>
-  #isReportCut = false
 
   /**
    * @param components - what all connections of the node share
@@ -70,28 +75,29 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
    * @param wake - asks the swarm to poll it
    */
   constructor (components: ConnectionDriverComponents, { id, host, muxer }: DrivenConnection, handler: AnyHandler, wake: () => void) {
-    const { driver, scheduler, config, hostProtocols, interest } = components
+    const { driver, scheduler, budget, config, hostProtocols, interest, meter } = components
     this.id = id
     this.peer = host.remotePeer
     this.host = host
-    this.#components = components
-    this.#muxer = muxer
+    this.mode = muxer === undefined ? 'hosted' : 'native'
+    const source: StreamSource = muxer === undefined ? new HostedMuxer(host, this) : new InnerMuxer(muxer)
     this.#turns = new ConnectionTurns(driver, this)
     this.#timer = scheduler.timer(() => { this.#turns.input(wake) })
     this.#closed = new Wait({ scheduler, action: 'Cannot close a connection' })
-    this.#port = new MuxerAdapter(host, muxer, scheduler, this)
+    this.#port = new MuxerAdapter(host, source, scheduler, this)
     this.#machine = new Connection(
-      { id, peer: host.remotePeer, direction: host.direction, handler, muxer: this.#port, wake, hostProtocols, interest },
+      { id, peer: host.remotePeer, direction: host.direction, handler, muxer: this.#port, wake, hostProtocols, interest, meter },
       config.connection,
       scheduler.now()
     )
-    this.#streams = new StreamInputs(this.#machine, this.#turns, scheduler)
-    this.#requests = new HostRequests({
-      scheduler,
-      request: (request) => { this.#turns.command(() => { this.#machine.requestHostStream(request, scheduler.now()) }) },
-      cancel: (token) => { this.#turns.command(() => { this.#machine.cancelHostStream(token) }) }
+    this.#streams = new StreamInputs(this.#machine, this.#turns, scheduler, budget, config)
+    this.#hostStreams = new HostStreams({
+      machine: this.#machine, turns: this.#turns, streams: this.#streams, source, muxer, scheduler, config, hostProtocols
     })
-    muxer.owner = this
+    if (muxer !== undefined) {
+      muxer.owner = this
+      muxer.readUnder(budget)
+    }
     host.addEventListener('close', this)
   }
 
@@ -114,7 +120,12 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
 
   /** See {@link ProtocolHolder}. */
   get isRemoteKnown (): boolean {
-    return this.#machine.hasRemoteReport && !this.#isReportCut
+    return this.#machine.hasRemoteReport
+  }
+
+  /** See {@link ProtocolHolder}. */
+  get isRemoteCut (): boolean {
+    return this.#machine.isRemoteCut
   }
 
   /** Busy, idle, closing or closed. */
@@ -127,6 +138,16 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
     return this.#machine.streams
   }
 
+  /** What waits and what is being negotiated. */
+  get load (): ConnectionLoad {
+    return this.#machine.load
+  }
+
+  /** All negotiated streams, and who opened them. */
+  get openStreams (): Iterable<{ readonly port: StreamPort<NegotiatedStream>, readonly isInbound: boolean }> {
+    return this.#machine.openStreams
+  }
+
   // ------------------------------------------------------------------------------ for the swarm: DrainedConnection
 
   /** See {@link DrainedConnection}. */
@@ -136,6 +157,7 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
 
   /** See {@link DrainedConnection}. */
   poll (now: Instant): Poll<ConnectionOutput<NegotiatedStream, unknown>> {
+    this.#hostStreams.countUntold(now)
     const output = this.#machine.poll(now)
     if (output === PENDING) {
       this.#turns.drained()
@@ -151,6 +173,16 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
   /** See {@link DrainedConnection}. */
   pollReport (): Poll<ConnectionReport> {
     return this.#machine.pollReport()
+  }
+
+  /** See {@link DrainedConnection}. */
+  stall (): void {
+    this.#machine.stall()
+  }
+
+  /** See {@link DrainedConnection}. */
+  resume (): void {
+    this.#machine.resume()
   }
 
   /** Closes gracefully; begins with the next drain. */
@@ -175,29 +207,19 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
     this.#streams.arrived(stream)
   }
 
-  /** See {@link MuxerOwner}. A name that no peer of ours would propose is left to the host, which is less strict. */
-  async openHostStream ({ protocol = '', ...options }: CreateStreamOptions): Promise<Stream> {
-    if (!this.isOpen) {
-      throw new ConnectionClosedError(`Cannot open a stream for "${show(protocol)}": the connection closes`)
-    }
-    if (brokenProtocolRule(protocol, this.#components.config.connection.maxFrameLength - 1) === undefined) {
-      return await this.#requests.open(protocol, options)
-    }
-    const stream = await this.#muxer.inner.createStream(options)
-    this.passedThrough(stream)
-    return stream
+  /** See {@link MuxerOwner}. */
+  async openHostStream (options: CreateStreamOptions): Promise<Stream> {
+    return await this.#hostStreams.open(options)
   }
 
   /** See {@link MuxerOwner}. */
   passedThrough (stream: Stream): void {
-    const port = new StreamAdapter(stream, this.#streams)
-    this.#giveToHost(port)
-    this.#turns.input(() => { this.#machine.handleForeignStream(port) })
+    this.#hostStreams.passedThrough(stream)
   }
 
   /** See {@link MuxerOwner}. */
   isHidden (stream: Stream): boolean {
-    return isOfBehaviour(stream) && this.#components.hostProtocols.has(stream.protocol)
+    return this.#hostStreams.isHidden(stream)
   }
 
   /** See {@link MuxerOwner}. */
@@ -225,46 +247,34 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
 
   /** See {@link MuxerUser}. */
   streamOpened (opening: StreamOpening, stream: Stream): void {
-    this.#streams.opened(opening, stream)
+    this.#streams.opened(opening, stream, this.mode === 'hosted' ? stream.protocol : undefined)
   }
 
   /** See {@link MuxerUser}. */
   openingFailed (opening: StreamOpening, error: unknown): void {
-    this.#turns.input(() => { this.#machine.handleOutboundStreamFailure(opening, error) })
+    const reason = this.mode === 'hosted' ? failureOf(error) : undefined
+    this.#turns.input(() => { this.#machine.handleOutboundStreamFailure(opening, error, reason) })
   }
 
   // ------------------------------------------------------------------------------------------- for the service
 
   /** Acts on what the machine has for the host; called in a drain. */
   act (output: HostOutput): void {
-    switch (output.type) {
-      case 'host-stream':
-        this.#giveToHost(output.port)
-        this.#muxer.emit(output.port.stream)
-        break
-      case 'host-stream-opened':
-        this.#giveToHost(output.port)
-        this.#requests.opened(output.token, output.port.stream)
-        break
-      case 'host-stream-failed':
-        this.#requests.failed(output.token, output.error)
-        break
-      case 'handler-task':
-        this.#watch(output)
+    if (output.type === 'handler-task') {
+      this.#watch(output)
+    } else {
+      this.#hostStreams.act(output)
     }
+  }
+
+  /** The peer opened `stream`, and the host has agreed on its name, which is one that we registered. */
+  agreedStream (stream: Stream): void {
+    this.#streams.agreed(stream)
   }
 
   /** The host learnt all protocols of the peer, on this very connection. */
   remoteReport (protocols: readonly string[]): void {
-    this.#turns.input(() => {
-      this.#isReportCut = false
-      this.#machine.handleRemoteReport('replaced', protocols)
-    })
-  }
-
-  /** The last report held more than is kept. */
-  reportCut (): void {
-    this.#isReportCut = true
+    this.#turns.input(() => { this.#machine.handleRemoteReport('replaced', protocols) })
   }
 
   /** Whether the host wants the peer kept. */
@@ -282,11 +292,5 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
     Promise.resolve(task.promise).catch((error: unknown) => {
       this.#turns.input(() => { this.#machine.handleTaskFailure(task, error) })
     })
-  }
-
-  #giveToHost (port: StreamPort<NegotiatedStream>): void {
-    if (port instanceof StreamAdapter) {
-      port.giveToHost(this.#components.config.correctHostIterators)
-    }
   }
 }

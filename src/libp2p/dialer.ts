@@ -5,6 +5,8 @@
 
 import { checkCallOptions } from '../behaviours/call-options.ts'
 import { DialFailureError } from '../behaviour/dial-failure-error.ts'
+import { kindOf } from '../core/options.ts'
+import { show } from '../core/printable.ts'
 import { distinct, parseTarget, withPeer } from './addresses.ts'
 import { nextConnectionId } from './connection-ids.ts'
 import { addressFailuresOf, dialFailureKindOf } from './dial-failures.ts'
@@ -64,11 +66,12 @@ export class Dialer {
   /**
    * Resolves with the connection. Rejects with a {@link DialFailureError}.
    *
-   * @throws TypeError for a target that is none, RangeError for a wrong `timeoutMs`
+   * @throws TypeError for a target or a condition that is none, RangeError for a wrong `timeoutMs`
    */
   async dial (target: DialTarget, options: DialOptions = {}): Promise<ConnectionDriver> {
     checkCallOptions(options, 'Cannot dial', ['condition'])
     const { condition = 'disconnected-and-not-dialing', signal, timeoutMs = DIAL_TIMEOUT_MS } = options
+    checkCondition(condition)
     const parsed = parseTarget(target)
     const wait = new Wait<ConnectionDriver>({ scheduler: this.#components.terms.scheduler, action: 'Cannot wait for the dial' }, { signal, timeoutMs })
     const refusal = this.#refusalOf(parsed.peer, condition)
@@ -231,6 +234,17 @@ export class Dialer {
 
   get #gates (): SwarmDriver<ConnectionDriver>['swarm']['gates'] {
     return this.#components.driver.swarm.gates
+  }
+}
+
+const CONDITIONS: Readonly<Record<DialCondition, true>> = {
+  disconnected: true, 'not-dialing': true, 'disconnected-and-not-dialing': true, always: true
+}
+
+function checkCondition (condition: unknown): void {
+  if (typeof condition !== 'string' || !Object.hasOwn(CONDITIONS, condition)) {
+    const received = typeof condition === 'string' ? `"${show(condition)}"` : kindOf(condition)
+    throw new TypeError(`Cannot dial: condition must be one of ${Object.keys(CONDITIONS).join(', ')}, received ${received}`)
   }
 }
 

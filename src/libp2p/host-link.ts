@@ -8,12 +8,15 @@ import { Dialer } from './dialer.ts'
 import { HostOrders } from './host-orders.ts'
 import { HostProtocolFeed } from './host-protocols.ts'
 import { feedIdentify } from './identify-feed.ts'
+import { refuseSecondIdentify } from './identify-provider.ts'
 import { listenToHost } from './host-listener.ts'
 import { ListenAddresses } from './listen-addresses.ts'
 import { muxerOf } from './negotiated-muxer.ts'
 import { followPeerTags, readPeerTags } from './peer-tags.ts'
+import { isAdopted } from './stream-adapter.ts'
 import { SwarmDriver } from './swarm-driver.ts'
-import type { Connection as HostConnection, IdentifyResult, Logger, PeerId } from '@libp2p/interface'
+import { TurnBudget } from './turn-budget.ts'
+import type { Connection as HostConnection, IdentifyResult, PeerId, Stream } from '@libp2p/interface'
 import type { GateStage } from '../behaviour/connection-denied.ts'
 import type { AnyHandler } from '../behaviour/connection-handler.ts'
 import type { ConnectionClosed, FromSwarm } from '../behaviour/from-swarm.ts'
@@ -25,12 +28,16 @@ import type { ReportInterest } from '../connection/connection-output.ts'
 import type { ConnectionId } from '../core/ids.ts'
 import type { Admission } from './admission.ts'
 import type { ConnectionDriverComponents } from './connection-driver.ts'
+import type { Log } from './contained-log.ts'
 import type { DialOptions } from './dialer.ts'
 import type { NegotiatedMuxer } from './negotiated-muxer.ts'
 import type { Scheduler } from './scheduler.ts'
+import type { SwarmMetrics } from './swarm-metrics.ts'
 import type { DrivenEvent } from './swarm-driver.ts'
 import type { SwarmConfig } from './swarm-options.ts'
 import type { VerdictTerms } from './verdict.ts'
+
+const SWARM_STOPPED: FromSwarm = Object.freeze({ type: 'swarm-stopped' })
 
 /** Collaborators of a {@link HostLink}. */
 export interface HostLinkComponents {
@@ -39,9 +46,11 @@ export interface HostLinkComponents {
   readonly root: NetworkBehaviour<KeyedEvent<string, unknown>, unknown, unknown, Error>
   readonly config: SwarmConfig
   readonly scheduler: Scheduler
-  readonly log: Logger
+  readonly log: Log
   /** Which reports somebody wants. */
   readonly interest: ReportInterest
+  /** Counts what happens, if the node counts anything. */
+  readonly metrics: SwarmMetrics | undefined
   /** Takes each event of the swarm, after the host got what is its. Called inside a drain. */
   onEvent (event: DrivenEvent): void
   /** Told what should never have been thrown. Must not throw. */
@@ -72,9 +81,9 @@ export class HostLink {
   readonly #addresses = new ListenAddresses()
 
   constructor (components: HostLinkComponents) {
-    const { node, root, config, scheduler, log, interest } = components
+    const { node, root, config, scheduler, log, interest, metrics } = components
     this.#components = components
-    this.#protocols = new HostProtocolFeed(node.registrar)
+    this.#protocols = new HostProtocolFeed(node.registrar, (stream, host) => this.#serve(stream, host))
     this.#advertiser = new Advertiser({
       peerId: node.peerId,
       peerStore: node.peerStore,
@@ -84,15 +93,19 @@ export class HostLink {
       log,
       declared: () => declaredBy(root)
     })
+    const budget = new TurnBudget(scheduler, config.turnBudgetMs)
     this.#driver = new SwarmDriver({
       root,
       scheduler,
+      budget,
       turnBudgetMs: config.turnBudgetMs,
+      onYield: metrics === undefined ? undefined : () => { metrics.yielded('budget') },
+      onUndelivered: metrics === undefined ? undefined : (reason, count) => { metrics.undelivered(reason, count) },
       onEvent: (event) => { this.#onEvent(event) },
       onIdle: () => { this.#advertiser.schedule() },
       onError: (cause) => { components.onError(cause) }
     })
-    this.#shared = { driver: this.#driver, scheduler, config, hostProtocols: this.#protocols, interest }
+    this.#shared = { driver: this.#driver, scheduler, budget, config, hostProtocols: this.#protocols, interest, meter: metrics }
     const terms: VerdictTerms = {
       scheduler,
       gateTimeoutMs: config.gateTimeoutMs,
@@ -128,8 +141,22 @@ export class HostLink {
     return this.#connections.get(id)
   }
 
-  /** Announces what the behaviours serve. To be called when all services have registered theirs. */
+  /** See `stall` of the swarm machine. */
+  stall (): void {
+    this.#driver.swarm.stall()
+  }
+
+  /** See `resume` of the swarm machine. */
+  resume (): void {
+    this.#driver.swarm.resume()
+  }
+
+  /**
+   * Announces what the behaviours serve. To be called when all services have registered theirs. Rejects when identify is
+   * among both.
+   */
   async announce (): Promise<void> {
+    refuseSecondIdentify(this.#components.root, (protocol) => this.#protocols.isForeign(protocol))
     this.#refreshProtocols()
     await this.#advertiser.start()
   }
@@ -139,7 +166,7 @@ export class HostLink {
     return await this.#dialer.dial(target, options)
   }
 
-  /** Ends all dials, closes all connections in good order, then takes back what was announced. */
+  /** Ends all dials, closes all connections in good order, takes back what was announced, and tells the behaviours. */
   async close (): Promise<void> {
     await this.#dialer.close()
     await Promise.all(Array.from(this.#connections.values(), async (connection) => {
@@ -147,6 +174,7 @@ export class HostLink {
       await connection.whenClosed()
     }))
     await this.#advertiser.stop()
+    this.#tell([SWARM_STOPPED])
   }
 
   #listen (): void {
@@ -162,13 +190,9 @@ export class HostLink {
     }
   }
 
-  /** A connection without a wrapped muxer is the host's alone. */
+  /** A connection whose muxer is not wrapped is a hosted one. */
   #onOpen (host: HostConnection): void {
     const muxer = muxerOf(host)
-    if (muxer === undefined) {
-      this.#admissions.ignore(host)
-      return
-    }
     this.#protocols.refresh()
     const opening = this.#admissions.open(host, (admission, connection) => { this.#establish(host, muxer, admission, connection) })
     if (opening !== undefined) {
@@ -176,7 +200,7 @@ export class HostLink {
     }
   }
 
-  #establish (host: HostConnection, muxer: NegotiatedMuxer, admission: Admission, established: EstablishedConnection): void {
+  #establish (host: HostConnection, muxer: NegotiatedMuxer | undefined, admission: Admission, established: EstablishedConnection): void {
     const { id } = admission
     const connect = (handler: AnyHandler, wake: () => void): ConnectionDriver => {
       const driver = new ConnectionDriver(this.#shared, { id, host, muxer }, handler, wake)
@@ -212,11 +236,28 @@ export class HostLink {
     }
   }
 
+  /**
+   * The host has agreed on one of our names and looks for whom to give the stream: the connection that it came over. Somebody's
+   * middleware for the name makes the host call this for outbound streams too, and several times for each (HOST 9.5).
+   */
+  async #serve (stream: Stream, host: HostConnection): Promise<void> {
+    await this.#opening.get(host)
+    if (stream.direction === 'outbound' || isAdopted(stream)) {
+      return
+    }
+    const driver = this.#byHost.get(host)
+    if (driver === undefined) {
+      stream.abort(new ConnectionClosedError(`Cannot serve "${stream.protocol}": the swarm has not taken the connection`))
+    } else {
+      driver.agreedStream(stream)
+    }
+  }
+
   async #driven (host: HostConnection): Promise<ConnectionDriver> {
     await this.#opening.get(host)
     const driver = this.#byHost.get(host)
     if (driver === undefined) {
-      throw new ConnectionClosedError('The swarm has not taken the connection: its muxer is not wrapped, or it was denied')
+      throw new ConnectionClosedError('The swarm has not taken the connection: it was denied, or has closed')
     }
     return driver
   }
@@ -257,9 +298,6 @@ export class HostLink {
           this.#advertiser.offersChanged(event.added, event.removed)
         }
         break
-      case 'protocols-truncated':
-        this.connection(event.connection)?.reportCut()
-        break
       case 'dial':
       case 'listen-on':
       case 'remove-listener':
@@ -281,6 +319,7 @@ export class HostLink {
       case 'handler-error':
       case 'connection-idle':
       case 'limit-reached':
+      case 'inbound-failure':
       case 'address-change':
       case 'protocol-warning':
     }

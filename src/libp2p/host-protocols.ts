@@ -6,26 +6,25 @@ import type { Registrar } from '@libp2p/interface-internal'
 import type { HostProtocols } from '../connection/connection.ts'
 
 /**
- * Handles our entries in the registrar. They are there to be announced, and only connections whose muxer is not wrapped
- * bring streams here: the peer sees a reset.
- */
-export const resetStrayStream: StreamHandler = (stream) => {
-  stream.abort(new Error(`Cannot serve "${stream.protocol}" on this connection: its muxer is not wrapped by negotiated()`))
-}
-
-/**
  * The names that the node's other services registered, one list for all connections of a node. Entries of ours are not
  * among them (S3.22), told by their handler, so that one which a service took over by force is the service's.
  */
 export class HostProtocolFeed implements HostProtocols {
   readonly list: ProtocolList = new ProtocolList()
+  /** Handles our entries in the registrar, and tells them from those of others. */
+  readonly serve: StreamHandler
   readonly #foreign: RegistrarNames
   /** What {@link list} was made from last. */
   #seen: ReadonlySet<string> | undefined
   #names: ReadonlySet<string> = new Set()
 
-  constructor (registrar: Registrar) {
-    this.#foreign = new RegistrarNames(registrar, handler => handler === resetStrayStream)
+  /**
+   * @param registrar - of the node
+   * @param serve - for our own entries
+   */
+  constructor (registrar: Registrar, serve: StreamHandler) {
+    this.serve = serve
+    this.#foreign = new RegistrarNames(registrar, handler => handler === serve)
   }
 
   /** Brings the list up to the registrar. Names against S3.1 stay out of it; {@link offers} still answers for them. */

@@ -2,7 +2,7 @@ import { AbortError } from '@libp2p/interface'
 import { toHostError } from './host-errors.ts'
 import { Wait } from './wait.ts'
 import type { CreateStreamOptions, Stream } from '@libp2p/interface'
-import type { HostStreamRequest } from '../connection/outbound-streams.ts'
+import type { HostStreamRequest } from '../connection/outbound-wish.ts'
 import type { StreamUpgradeError } from '../errors.ts'
 import type { Scheduler } from './scheduler.ts'
 

@@ -1,9 +1,9 @@
 import { endStreams } from './end-streams.ts'
 import { Wait } from './wait.ts'
-import type { AbortOptions, Connection as HostConnection, CreateStreamOptions, Stream } from '@libp2p/interface'
+import type { AbortOptions, Connection as HostConnection, Stream } from '@libp2p/interface'
 import type { MuxerPort, StreamOpening } from '../connection/muxer-port.ts'
-import type { NegotiatedMuxer } from './negotiated-muxer.ts'
 import type { Scheduler } from './scheduler.ts'
+import type { StreamSource } from './stream-source.ts'
 
 /** Who is told what the muxer answers, and how the host wants the connection to end: the driver of the connection. */
 export interface MuxerUser {
@@ -27,10 +27,12 @@ export interface MuxerUser {
  * host.abort() ─▶ abortMuxer ─▶ machine ends, inner muxer is aborted ─▶ transport is aborted
  * machine ends ─▶ abort ─▶ host.abort() ─▶ abortMuxer ─▶ inner muxer is aborted ─▶ transport is aborted
  * ```
+ *
+ * In hosted mode the host's own `close` and `abort`, which see to muxer and transport, stand in the place of the inner muxer.
  */
 export class MuxerAdapter implements MuxerPort {
   readonly #host: HostConnection
-  readonly #muxer: NegotiatedMuxer
+  readonly #source: StreamSource
   readonly #scheduler: Scheduler
   readonly #user: MuxerUser
   /** Calls of the host that wait until the muxer may close. */
@@ -40,23 +42,30 @@ export class MuxerAdapter implements MuxerPort {
   /** The host ends the connection at once, or has ended it. */
   #isEnding = false
 
-  constructor (host: HostConnection, muxer: NegotiatedMuxer, scheduler: Scheduler, user: MuxerUser) {
+  constructor (host: HostConnection, source: StreamSource, scheduler: Scheduler, user: MuxerUser) {
     this.#host = host
-    this.#muxer = muxer
+    this.#source = source
     this.#scheduler = scheduler
     this.#user = user
   }
 
   /** See {@link MuxerPort}. */
+  get negotiates (): boolean {
+    return this.#source.negotiates
+  }
+
+  /** See {@link MuxerPort}. */
   openStream (opening: StreamOpening): void {
-    this.#muxer.inner.createStream(toCreateOptions(opening.options)).then(
+    this.#source.open(opening).then(
       (stream) => { this.#user.streamOpened(opening, stream) },
       (error: unknown) => { this.#user.openingFailed(opening, error) }
     )
   }
 
-  /** See {@link MuxerPort}. A muxer takes no request back: the machine resets the stream that comes of it. */
-  cancelOpening (): void {}
+  /** See {@link MuxerPort}. */
+  cancelOpening (opening: StreamOpening): void {
+    this.#source.cancel(opening)
+  }
 
   /** See {@link MuxerPort}. */
   close (): void {
@@ -80,8 +89,8 @@ export class MuxerAdapter implements MuxerPort {
       await this.#handlersFirst(options)
     }
     try {
-      await endStreams(this.#muxer.inner.streams, this.#scheduler, options)
-      await this.#muxer.inner.close(options)
+      await endStreams(this.#source.streams, this.#scheduler, options)
+      await this.#source.close(options)
     } catch (error) {
       // The host leaves the transport open after this.
       this.#host.abort(toError(error))
@@ -95,7 +104,7 @@ export class MuxerAdapter implements MuxerPort {
       this.#isEnding = true
       this.#user.abort(error)
     }
-    this.#muxer.inner.abort(error)
+    this.#source.abort(error)
   }
 
   /** The transport has closed. */
@@ -134,11 +143,6 @@ export class MuxerAdapter implements MuxerPort {
       this.#host.abort(toError(error))
     }
   }
-}
-
-/** What a request of the host passed on through the machine; the requests of handlers have nothing. */
-function toCreateOptions (options: unknown): CreateStreamOptions {
-  return typeof options === 'object' && options !== null ? options : {}
 }
 
 function toError (thrown: unknown): Error {

@@ -1,7 +1,9 @@
 import { TypedEventEmitter } from '@libp2p/interface'
+import { WireReading } from './wire-reading.ts'
 import type {
   AbortOptions, Connection, CreateStreamOptions, EventHandler, MessageStream, Stream, StreamMuxer, StreamMuxerEvents, StreamMuxerFactory
 } from '@libp2p/interface'
+import type { TurnBudget } from './turn-budget.ts'
 
 declare module '@libp2p/interface' {
   /** What a wrapped muxer understands besides. */
@@ -74,7 +76,10 @@ export function negotiated<Components> (
 
 /** Everything but `createStreamMuxer` is the factory's own: its name, its capabilities, its life cycle. */
 function wrapFactory (factory: StreamMuxerFactory): StreamMuxerFactory {
-  const createStreamMuxer = (wire: MessageStream): StreamMuxer => new NegotiatedMuxer(factory.createStreamMuxer(wire))
+  const createStreamMuxer = (wire: MessageStream): StreamMuxer => {
+    const reading = new WireReading(wire)
+    return new NegotiatedMuxer(reading.attach(() => factory.createStreamMuxer(wire)), reading)
+  }
   return new Proxy(factory, {
     get (target, key) {
       if (key === 'createStreamMuxer') {
@@ -95,11 +100,17 @@ export class NegotiatedMuxer extends TypedEventEmitter<StreamMuxerEvents> implem
   readonly inner: StreamMuxer
   /** Set when the connection opens. */
   owner: MuxerOwner | undefined
+  readonly #reading: WireReading | undefined
   #isAttached = false
 
-  constructor (inner: StreamMuxer) {
+  /**
+   * @param inner - the muxer that does the work
+   * @param reading - what it reads the wire through
+   */
+  constructor (inner: StreamMuxer, reading?: WireReading) {
     super()
     this.inner = inner
+    this.#reading = reading
     muxers.set(inner.streams, this)
   }
 
@@ -166,6 +177,11 @@ export class NegotiatedMuxer extends TypedEventEmitter<StreamMuxerEvents> implem
       this.#isAttached = true
       this.inner.addEventListener('stream', ({ detail: stream }) => { this.#onStream(stream) })
     }
+  }
+
+  /** From now on the wire is read no faster than `budget` allows. */
+  readUnder (budget: TurnBudget): void {
+    this.#reading?.follow(budget)
   }
 
   /** Gives a stream to the host. */

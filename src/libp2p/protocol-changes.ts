@@ -5,11 +5,14 @@ import { show } from '../core/printable.ts'
 import { InvalidStateError } from '../errors.ts'
 import { streamProtocol } from '../protocols/stream-protocol.ts'
 import { ChangeSubscribers } from './change-subscribers.ts'
+import { frozenSet } from './frozen-set.ts'
 import { Wait } from './wait.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { CallOptions } from '../behaviours/call-options.ts'
 import type { ConnectionId } from '../core/ids.ts'
-import type { ChangeCallback, PeerProtocolsChange, ProtocolFilter } from './change-subscribers.ts'
+import type { ChangeCallback, ProtocolFilter } from './change-subscribers.ts'
+import type { PeerProtocolsChange } from './peer-protocols-change.ts'
+import type { KnownConnection } from './known-sets.ts'
 import type { Subscription } from '../subscriptions/subscription.ts'
 import type { Scheduler } from './scheduler.ts'
 
@@ -22,7 +25,8 @@ export interface ProtocolSupport {
 /** Who speaks what, now and from now on: `swarm.protocols`. */
 export interface SwarmProtocols {
   /**
-   * Calls `callback` with each change of the protocol sets of connections that passes `filter`, synchronously.
+   * Calls `callback` with each change of the protocol sets of connections that passes `filter`, synchronously; with
+   * `replay: true` first with the present state, before it returns.
    *
    * @throws TypeError for a filter of the wrong shape, a protocol that is none, or a callback that is no function
    */
@@ -33,21 +37,24 @@ export interface SwarmProtocols {
    * a peer or a protocol that is none.
    */
   whenSupports (peer: PeerId, protocol: string, options?: CallOptions): Promise<ProtocolSupport>
-  /** Whether `peer` speaks `protocol`; undefined when no open connection of it has a full report. */
+  /**
+   * Whether `peer` speaks `protocol`; undefined when no open connection of it has a report yet, or when the name may be among
+   * those that were cut off at `maxRemoteProtocols`.
+   */
   supports (peer: PeerId, protocol: string): boolean | undefined
-  /** A snapshot of what `peer` speaks: the union over its open connections. */
+  /** A frozen snapshot of what `peer` speaks: the union over its open connections. */
   of (peer: PeerId): ReadonlySet<string>
-  /** The peers that speak `protocol` now. */
+  /** The peers that speak `protocol` now, each once: frozen. */
   peers (protocol: string): readonly PeerId[]
 }
 
 /** What is asked of one open connection. */
-export interface ProtocolHolder {
-  readonly id: ConnectionId
-  readonly peer: PeerId
+export interface ProtocolHolder extends KnownConnection {
   readonly remoteProtocols: { has (protocol: string): boolean, toArray (): readonly string[] }
-  /** Whether an absent name means "no": somebody reported, and nothing was cut off. */
+  /** Whether anybody reported what the peer speaks. */
   readonly isRemoteKnown: boolean
+  /** Whether more was reported than is kept, so that an absent name may be among the rest. */
+  readonly isRemoteCut: boolean
 }
 
 /** Collaborators of {@link ProtocolChanges}. */
@@ -65,10 +72,11 @@ export class ProtocolChanges implements SwarmProtocols {
   readonly #subscribers: ChangeSubscribers
   /** The calls of `whenSupports` that wait. */
   readonly #waiting = new Set<Wait<ProtocolSupport>>()
+  #isClosed = false
 
   constructor (components: ProtocolChangesComponents) {
     this.#components = components
-    this.#subscribers = new ChangeSubscribers((cause) => { components.onError(cause) })
+    this.#subscribers = new ChangeSubscribers(() => components.connections(), (cause) => { components.onError(cause) })
   }
 
   /** Whether anybody listens. */
@@ -81,10 +89,21 @@ export class ProtocolChanges implements SwarmProtocols {
     this.#subscribers.publish(change)
   }
 
-  /** The node stops: whoever waits is told. */
+  /** A connection has ended. Must follow its last change. */
+  ended (connection: ConnectionId): void {
+    this.#subscribers.ended(connection)
+  }
+
+  /** The node runs. */
+  reopen (): void {
+    this.#isClosed = false
+  }
+
+  /** The node stops: whoever waits is told, and so is whoever wants to wait before it runs again. */
   close (): void {
+    this.#isClosed = true
     for (const wait of [...this.#waiting]) {
-      wait.reject(new InvalidStateError('Cannot wait until a peer supports a protocol: the node stopped'))
+      wait.reject(new InvalidStateError(STOPPED))
     }
   }
 
@@ -101,6 +120,9 @@ export class ProtocolChanges implements SwarmProtocols {
   async whenSupports (peer: PeerId, protocol: string, options?: CallOptions): Promise<ProtocolSupport> {
     checkPeer(peer, 'Cannot wait until a peer supports a protocol')
     streamProtocol(protocol)
+    if (this.#isClosed) {
+      throw new InvalidStateError(STOPPED)
+    }
     const action = `Cannot wait until ${peer.toString()} supports "${show(protocol)}"`
     const { scheduler } = this.#components
     const wait: Wait<ProtocolSupport> = new Wait({ scheduler, action }, options)
@@ -126,24 +148,20 @@ export class ProtocolChanges implements SwarmProtocols {
   /** See {@link SwarmProtocols}. */
   supports (peer: PeerId, protocol: string): boolean | undefined {
     let isKnown = false
+    let isCut = false
     for (const connection of this.#of(peer)) {
       if (connection.remoteProtocols.has(protocol)) {
         return true
       }
       isKnown ||= connection.isRemoteKnown
+      isCut ||= connection.isRemoteCut
     }
-    return isKnown ? false : undefined
+    return isKnown && !isCut ? false : undefined
   }
 
   /** See {@link SwarmProtocols}. */
   of (peer: PeerId): ReadonlySet<string> {
-    const union = new Set<string>()
-    for (const connection of this.#of(peer)) {
-      for (const name of connection.remoteProtocols.toArray()) {
-        union.add(name)
-      }
-    }
-    return union
+    return frozenSet(Array.from(this.#of(peer), ({ remoteProtocols }) => remoteProtocols.toArray()).flat())
   }
 
   /** See {@link SwarmProtocols}. */
@@ -166,8 +184,9 @@ export class ProtocolChanges implements SwarmProtocols {
   }
 }
 
-const SIDES: ReadonlySet<unknown> = new Set(['local', 'remote'])
-const FILTER_KEYS: readonly string[] = ['side', 'protocol', 'peer', 'connection']
+const STOPPED = 'Cannot wait until a peer supports a protocol: the node stopped'
+
+const FILTER_KEYS: readonly string[] = ['side', 'protocol', 'peer', 'connection', 'scope', 'replay']
 
 function checkFilter (filter: ProtocolFilter | null): void {
   if (typeof filter !== 'object' || filter === null) {
@@ -178,14 +197,26 @@ function checkFilter (filter: ProtocolFilter | null): void {
       throw new TypeError(`Cannot subscribe: ${unknownName('filter', show(key), FILTER_KEYS)}`)
     }
   }
-  const side: unknown = filter.side
-  if (side !== undefined && !SIDES.has(side)) {
-    throw new TypeError(`Cannot subscribe: side must be "local" or "remote", received ${typeof side === 'string' ? `"${show(side)}"` : kindOf(side)}`)
+  checkWord('side', filter.side, 'local', 'remote')
+  checkWord('scope', filter.scope, 'connection', 'peer')
+  const replay: unknown = filter.replay
+  if (replay !== undefined && typeof replay !== 'boolean') {
+    throw new TypeError(`Cannot subscribe: replay must be true or false, received ${kindOf(replay)}`)
+  }
+  const connection: unknown = filter.connection
+  if (connection !== undefined && typeof connection !== 'string') {
+    throw new TypeError(`Cannot subscribe: connection must be the id of one, received ${kindOf(connection)}`)
   }
   if (filter.peer !== undefined) {
     checkPeer(filter.peer, 'Cannot subscribe')
   }
   for (const name of typeof filter.protocol === 'string' ? [filter.protocol] : filter.protocol ?? []) {
     streamProtocol(name)
+  }
+}
+
+function checkWord (name: string, given: unknown, one: string, other: string): void {
+  if (given !== undefined && given !== one && given !== other) {
+    throw new TypeError(`Cannot subscribe: ${name} must be "${one}" or "${other}", received ${typeof given === 'string' ? `"${show(given)}"` : kindOf(given)}`)
   }
 }

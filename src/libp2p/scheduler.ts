@@ -65,7 +65,7 @@ class HostTimer implements Timer {
   readonly #keepProcessAlive: boolean
   #deadline: Instant = NEVER
   #handle: ReturnType<typeof setTimeout> | undefined
-  /** When the host's timer fires. */
+  /** The deadline that the host's timer was set for. */
   #firesAt: Instant = NEVER
   readonly #fire = (): void => {
     this.#forget()
@@ -101,7 +101,8 @@ class HostTimer implements Timer {
     }
     const now = performance.now()
     const delay = Math.min(Math.max(Math.ceil(this.#deadline - now), 0), MAX_DELAY_MS)
-    this.#firesAt = now + delay
+    // Not when it really fires, which is rounded up to a millisecond: the same deadline again must not look like an earlier one.
+    this.#firesAt = Math.min(this.#deadline, now + MAX_DELAY_MS)
     this.#handle = setTimeout(this.#fire, delay)
     if (!this.#keepProcessAlive) {
       unref(this.#handle)

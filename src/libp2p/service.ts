@@ -3,15 +3,19 @@ import { attachBehaviour } from '../behaviour/attach.ts'
 import { commandsOf } from '../behaviour/commands.ts'
 import { composeBehaviours } from '../behaviour/compose.ts'
 import { refuseSharedProtocols } from '../behaviour/distinct-protocols.ts'
-import { checkPeer } from '../behaviours/call-options.ts'
+import { checkCallOptions, checkPeer } from '../behaviours/call-options.ts'
+import { andAllComplete } from '../concurrency/when-all.ts'
 import { ContainedEmitter } from './contained-emitter.ts'
+import { containedLog } from './contained-log.ts'
 import { HostLink } from './host-link.ts'
+import { identifyRole } from './identify-provider.ts'
 import { ProtocolChanges } from './protocol-changes.ts'
 import { hostScheduler } from './scheduler.ts'
 import { DrivenSwarmConnection } from './swarm-connection.ts'
 import { SwarmEventStreams } from './swarm-events.ts'
+import { SwarmMetrics } from './swarm-metrics.ts'
 import { parseSwarmConfig } from './swarm-options.ts'
-import type { Logger, PeerId, Startable } from '@libp2p/interface'
+import type { Metrics, PeerId, Startable } from '@libp2p/interface'
 import type { ConnectionEstablished } from '../behaviour/from-swarm.ts'
 import type { KeyedEvent } from '../behaviour/inference.ts'
 import type { Behaviours } from '../behaviour/network-behaviour.ts'
@@ -21,18 +25,21 @@ import type { CallOptions } from '../behaviours/call-options.ts'
 import type { ReportInterest } from '../connection/connection-output.ts'
 import type { ConnectionId } from '../core/ids.ts'
 import type { HandlerError } from '../swarm/swarm-event.ts'
-import type { PeerProtocolsChange } from './change-subscribers.ts'
+import type { PeerProtocolsChange } from './peer-protocols-change.ts'
 import type { ConnectionDriver } from './connection-driver.ts'
+import type { Log } from './contained-log.ts'
 import type { DialOptions } from './dialer.ts'
+import type { EventsIterator } from './event-stream.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { ConnectionOrigin, Swarm, SwarmConnection, SwarmEvents } from './swarm-api.ts'
 import type { DrivenEvent } from './swarm-driver.ts'
-import type { EventsIterator, EventsOptions } from './swarm-events.ts'
+import type { EventsOptions } from './swarm-events.ts'
 import type { SwarmConfig, SwarmInit } from './swarm-options.ts'
 
 /**
- * A service factory: `services: { swarm: swarm({ behaviours }), ... }`, declared before every other service. Muxers must be
- * wrapped by `negotiated`; `withSwarm` sees to both.
+ * A service factory: `services: { swarm: swarm({ behaviours }), ... }`, declared before every other service. Connections on
+ * muxers that are wrapped by `negotiated` run in native mode, all others in hosted mode; `withSwarm` sees to order and muxers,
+ * and to the gater, without which gates begin at the established stage.
  *
  * @param init - the behaviours, and options; see {@link SwarmInit}
  * @throws TypeError or RangeError for an option that does not exist or is out of its range
@@ -54,27 +61,39 @@ const REPORT_INTERVAL_MS = 1000
 
 /** The application's side of a swarm: what it may ask, and what it is told. */
 class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements Startable {
-  readonly [serviceCapabilities]: string[] = ['libp2p-behaviours']
-  readonly [serviceDependencies]: string[] = ['@libp2p/identify']
+  readonly [serviceCapabilities]: string[]
+  readonly [serviceDependencies]: string[]
   readonly behaviours: object
   readonly protocols: ProtocolChanges
-  readonly #log: Logger
+  readonly #log: Log
   readonly #scheduler: Scheduler
   readonly #streams: SwarmEventStreams<KeyedEvent<string, unknown>>
   readonly #link: HostLink
   /** Until `connection-closed`, whose event comes when the connection itself is no longer there to ask. */
   readonly #origins = new Map<ConnectionId, ConnectionOrigin>()
   readonly #views = new WeakMap<ConnectionDriver, SwarmConnection>()
+  readonly #metrics: SwarmMetrics | undefined
+  #discarded = 0
   /** When each source of foreign errors was last reported. */
   readonly #reportedAt = new Map<string, number>()
 
   constructor (node: SwarmComponents, behaviours: Behaviours, config: SwarmConfig) {
     super()
-    this.#log = node.logger.forComponent('libp2p:behaviours')
+    this.#log = containedLog(node.logger.forComponent('libp2p:behaviours'), (cause) => { this.#reportForeign('logger', cause) })
     this.#scheduler = hostScheduler(config)
-    this.#streams = new SwarmEventStreams(config.eventBufferSize, Object.keys(behaviours))
+    this.#streams = new SwarmEventStreams({
+      eventBufferSize: config.eventBufferSize,
+      maxStallMs: config.maxStallMs,
+      scheduler: this.#scheduler,
+      keys: Object.keys(behaviours),
+      stall: () => { this.#link.stall() },
+      resume: () => { this.#link.resume() }
+    })
     const root = composeBehaviours(behaviours)
     attachBehaviour(root, node)
+    const { capabilities, dependencies } = identifyRole(root)
+    this[serviceCapabilities] = ['libp2p-behaviours', ...capabilities]
+    this[serviceDependencies] = [...dependencies]
     if (config.onDuplicate === 'error') {
       refuseSharedProtocols(root)
     }
@@ -84,9 +103,11 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
       connections: () => this.#open(),
       onError: (cause) => { this.#reportForeign('protocols.subscribe', cause) }
     })
+    this.#metrics = this.#measure(node.metrics)
     this.#link = new HostLink({
       node,
       root,
+      metrics: this.#metrics,
       config,
       scheduler: this.#scheduler,
       log: this.#log,
@@ -101,7 +122,11 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
   }
 
   get connections (): readonly SwarmConnection[] {
-    return Object.freeze(Array.from(this.#link.connections(), (driver) => this.#viewOf(driver)))
+    return Object.freeze(Array.from(this.#living(), (driver) => this.#viewOf(driver)))
+  }
+
+  get discardedEvents (): number {
+    return this.#discarded
   }
 
   events (options: EventsOptions<string> = {}): EventsIterator<KeyedEvent<string, unknown>> {
@@ -112,16 +137,19 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
     return this.#viewOf(await this.#link.dial(target, options))
   }
 
-  async disconnect (peer: PeerId, options?: CallOptions): Promise<void> {
+  async disconnect (peer: PeerId, options: CallOptions = {}): Promise<void> {
     checkPeer(peer, 'Cannot disconnect')
+    checkCallOptions(options, 'Cannot disconnect')
     const own = this.connections.filter((connection) => connection.peer.equals(peer))
-    await Promise.all(own.map(async (connection) => { await connection.close(options) }))
+    await andAllComplete(own.map(async (connection) => { await connection.close(options) }))
   }
 
   /** The life of the service is in `afterStart` and `beforeStop`; the host asks for this one. */
   start (): void {}
 
   async afterStart (): Promise<void> {
+    this.#streams.reopen()
+    this.protocols.reopen()
     await this.#link.announce()
   }
 
@@ -145,17 +173,19 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
   #onEvent (event: DrivenEvent): void {
     switch (event.type) {
       case 'behaviour-event':
-        this.#streams.push(event.event)
-        this.announce('behaviour:event', event.event)
+        this.#onBehaviourEvent(event.event)
         break
       case 'connection-established':
         this.#onEstablished(event)
         break
       case 'connection-closed':
+        this.#metrics?.closed(event.reason)
+        this.protocols.ended(event.connection)
         this.announce('connection:close', { ...event, ...this.#origins.get(event.connection) })
         this.#origins.delete(event.connection)
         break
       case 'connection-denied':
+        this.#metrics?.denied(event.behaviour)
         this.announce('connection:denied', event)
         break
       case 'dial-failure':
@@ -175,6 +205,9 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
         break
       case 'limit-reached':
         this.announce('limit:reached', event)
+        break
+      case 'inbound-failure':
+        this.announce('stream:inbound-failure', event)
         break
       case 'handler-error':
         this.#report(event)
@@ -199,8 +232,18 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
     }
   }
 
+  /** Without a receiver it is gone, and counted (S8.3). */
+  #onBehaviourEvent (event: KeyedEvent<string, unknown>): void {
+    if (!this.#streams.push(event) && this.listenerCount('behaviour:event') === 0) {
+      this.#discarded++
+      this.#metrics?.undelivered('no-receiver', 1)
+    }
+    this.announce('behaviour:event', event)
+  }
+
   #onEstablished (event: ConnectionEstablished): void {
-    const origin: ConnectionOrigin = { mode: 'native', openedAt: this.#link.connection(event.connection)?.host.timeline.open ?? 0 }
+    const driver = this.#link.connection(event.connection)
+    const origin: ConnectionOrigin = { mode: driver?.mode ?? 'hosted', openedAt: driver?.host.timeline.open ?? 0 }
     this.#origins.set(event.connection, origin)
     this.announce('connection:open', { ...event, ...origin })
   }
@@ -222,7 +265,29 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
     }
   }
 
+  /** Without a component nothing is counted; one that cannot even register is as good as none. */
+  #measure (metrics: Metrics | undefined): SwarmMetrics | undefined {
+    if (metrics === undefined) {
+      return undefined
+    }
+    const onError = (cause: unknown): void => { this.#reportForeign('metrics', cause) }
+    try {
+      return new SwarmMetrics(metrics, {
+        connections: () => this.#living(),
+        bufferedEvents: () => this.#streams.length,
+        onError
+      })
+    } catch (cause) {
+      onError(cause)
+      return undefined
+    }
+  }
+
   #report (error: HandlerError): void {
+    // An error of the metrics is not counted by them: they would throw again.
+    if (error.method !== 'metrics') {
+      this.#metrics?.userError(error.behaviour === '' ? error.method : error.behaviour)
+    }
     this.#log.error('%s of behaviour "%s" threw - %e', error.method, error.behaviour, error.cause)
     this.announce('handler:error', error)
   }
@@ -232,6 +297,15 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
     if (now - (this.#reportedAt.get(method) ?? -Infinity) >= REPORT_INTERVAL_MS) {
       this.#reportedAt.set(method, now)
       this.#report({ type: 'handler-error', behaviour: '', method, cause, peer: undefined, connection: undefined })
+    }
+  }
+
+  /** In a stall `connection-closed` may wait, but not the end itself. */
+  * #living (): Generator<ConnectionDriver, void, undefined> {
+    for (const driver of this.#link.connections()) {
+      if (driver.status.phase !== 'closed') {
+        yield driver
+      }
     }
   }
 

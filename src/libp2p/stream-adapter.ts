@@ -1,19 +1,24 @@
 import { StreamMessageEvent, StreamResetError } from '@libp2p/interface'
 import { Uint8ArrayList } from 'uint8arraylist'
 import { LazyUse } from './lazy-use.ts'
+import { Waiting } from './next-turn.ts'
 import { PAUSE_ABOVE_BYTES, chunksOf } from './stream-reader.ts'
+import { StreamWriter } from './stream-writer.ts'
 import type { AbortOptions, Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
-import type { StreamPort } from '../connection/muxer-port.ts'
+import type { StreamPlaces, StreamPort } from '../connection/muxer-port.ts'
+import type { Backlog } from './backlog.ts'
 import type { StreamEnd } from './stream-reader.ts'
 
 /** Who is told what happens to a stream: the driver of its connection. Only told while not busy. */
 export interface StreamSink {
   /** True while a drain runs: nothing can be taken now. */
   readonly isBusy: boolean
+  /** What all streams of the connection hold. */
+  readonly backlog: Backlog
   /** Runs `task` when the running drain has ended. */
   whenIdle (task: () => void): void
-  /** Runs `task` in the next turn of the event loop. */
+  /** Runs `task` in the next turn of the event loop, or in a later one if that has no time for it. */
   nextTurn (task: () => void): void
   /** Takes bytes of the negotiation, and drains inside the event that brought them. */
   streamData (port: StreamAdapter, bytes: Uint8Array): void
@@ -23,8 +28,10 @@ export interface StreamSink {
   streamClosed (port: StreamAdapter): void
   /** Both directions are gone at once: reset, aborted, or lost with the connection. */
   streamReset (port: StreamAdapter, error: Error): void
-  /** Calls `port.tellClosing()` when the event loop has turned. May be called at any time. */
-  tellClosingLater (port: StreamAdapter): void
+  /** Calls `tellClosing()` of the stream when the event loop has turned. May be called at any time. */
+  tellClosingLater (waiting: Waiting<StreamAdapter>): void
+  /** Takes {@link tellClosingLater} back. */
+  tellClosingNever (waiting: Waiting<StreamAdapter>): void
   /** This side is closed, and nobody reads. */
   streamClosing (port: StreamAdapter): void
   /** The stream no longer holds its connection open. May be called at any time. */
@@ -38,6 +45,11 @@ const ADAPTER: unique symbol = Symbol('libp2p-behaviours.stream')
 
 interface Adopted extends Stream {
   readonly [ADAPTER]: StreamAdapter
+}
+
+/** Whether a connection of the swarm has `stream`. */
+export function isAdopted (stream: Stream): boolean {
+  return ADAPTER in stream
 }
 
 /** Whether `stream` was agreed for a behaviour. */
@@ -56,6 +68,9 @@ const ADOPTED_METHODS = {
   closeRead (this: Adopted, options?: AbortOptions): Promise<void> {
     return this[ADAPTER].closeRead(options)
   },
+  write (this: Adopted, bytes: Uint8Array): Promise<void> {
+    return this[ADAPTER].writeAll(bytes)
+  },
   [Symbol.asyncIterator] (this: Adopted): AsyncGenerator<Uint8Array | Uint8ArrayList, void, undefined> {
     return this[ADAPTER].chunks()
   }
@@ -72,6 +87,7 @@ const ADOPTED_METHODS = {
  */
 export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   readonly stream: NegotiatedStream
+  places: StreamPlaces | undefined = undefined
   readonly #sink: StreamSink
   readonly #closeStream: Stream['close']
   readonly #closeReadOfStream: Stream['closeRead']
@@ -79,11 +95,16 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   #remoteEnded: boolean
   #hasToldEnd = false
   #hasToldClosing = false
+  /** Waits to tell that this side was closed. */
+  #closing: Waiting<StreamAdapter> | undefined
   #isOfHost = false
   #failure: Error | undefined
   #lazy: LazyUse | undefined
   /** Bytes are asked for again in the next turn. */
   #isLater = false
+  #writer: StreamWriter | undefined
+  /** Nothing is read, as the peer does not take the answers to what it sent. */
+  #isHeld = false
 
   /**
    * @param stream - the host's stream; gets the methods of {@link NegotiatedStream}
@@ -127,6 +148,9 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     } else {
       this.#remoteEnded = true
     }
+    if (this.#isHeld && isOver(this.stream)) {
+      this.#letGo()
+    }
     this.#settle()
   }
 
@@ -146,6 +170,9 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   /** See {@link StreamPort}. */
   write (bytes: Uint8Array): void {
     this.stream.send(bytes)
+    if (this.stream.writeBufferLength > 0) {
+      this.#holdWhileFull()
+    }
   }
 
   /** See {@link StreamPort}. To be called inside the event that brought the bytes: once it has ended a stream takes none back. */
@@ -168,6 +195,7 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     this.#phase = 'accepted'
     this.stream.removeEventListener('message', this)
     this.stream.protocol = protocol
+    this.#letGo()
     this.#lazy?.confirmed()
   }
 
@@ -210,9 +238,30 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     }
   }
 
+  /**
+   * Lets somebody count the bytes of the user of the stream, as the host does for its own streams. The answer of a peer that
+   * has yet to agree is none of them (S2.7).
+   *
+   * @param count - puts wrappers around the methods of the stream
+   */
+  track (count: (stream: NegotiatedStream) => void): void {
+    const { stream } = this
+    const dispatch = stream.dispatchEvent.bind(stream)
+    count(stream)
+    if (this.#phase === 'assumed') {
+      const counted = stream.dispatchEvent.bind(stream)
+      stream.dispatchEvent = (event) => this.#phase === 'assumed' ? dispatch(event) : counted(event)
+    }
+  }
+
   /** See {@link NegotiatedStream}. */
   ignoreForKeepAlive (): void {
     this.#sink.ignoreForKeepAlive(this)
+  }
+
+  /** See {@link NegotiatedStream}. */
+  async writeAll (bytes: Uint8Array): Promise<void> {
+    await this.#ownWriter.write(bytes)
   }
 
   /** The iterator of the stream. Streams of the host are not paused, as its own iterator does not: not every muxer can (mplex). */
@@ -234,11 +283,6 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
       : this.#lazy.closeRead(() => this.#closeReadOfStream.call(this.stream, options)))
   }
 
-  /** See {@link NextTurn}. */
-  get isDone (): boolean {
-    return this.#phase === 'done'
-  }
-
   /**
    * The host's `close()` ends one direction only. Whoever reads goes on reading, and nobody limits how long the host's own
    * services may do so; any other stream is done with, and the peer has a limited time to end its side (S6.3).
@@ -257,10 +301,47 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     if (!this.#isOfHost) {
       // Who has begun to read since it was told may have stopped by this.
       this.#hasToldClosing = false
-      const tellLater = (): void => { this.#sink.tellClosingLater(this) }
+      const tellLater = (): void => { this.#tellClosingLater() }
       closed.then(tellLater, tellLater)
     }
     return closed
+  }
+
+  #tellClosingLater (): void {
+    if (this.#phase !== 'done') {
+      this.#closing ??= new Waiting(this)
+      this.#sink.tellClosingLater(this.#closing)
+    }
+  }
+
+  get #ownWriter (): StreamWriter {
+    this.#writer ??= new StreamWriter(this.stream, this.#sink.backlog)
+    return this.#writer
+  }
+
+  /** A peer that does not take the answers to what it sent is not read; the deadline of the negotiation goes on (S5.12). */
+  #holdWhileFull (): void {
+    const writer = this.#ownWriter
+    writer.sent()
+    if (this.#phase === 'negotiating' && !this.#isHeld && writer.isFull) {
+      this.#isHeld = true
+      this.stream.removeEventListener('message', this)
+      if (this.stream.readStatus === 'readable') {
+        this.stream.pause()
+      }
+      writer.whenRoom(() => { this.#letGo() })
+    }
+  }
+
+  #letGo (): void {
+    if (this.#isHeld) {
+      this.#isHeld = false
+      this.#writer?.whenRoom(undefined)
+      if (!this.#isLater) {
+        this.#listen()
+      }
+      resume(this.stream)
+    }
   }
 
   /** Whether it was handed over. */
@@ -325,8 +406,15 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
 
   /** Asks for bytes again. */
   #listen (): void {
-    if (this.#phase === 'negotiating') {
+    if (this.#phase === 'negotiating' && !this.#isHeld) {
       this.stream.addEventListener('message', this)
+    }
+  }
+
+  /** For a stream that came late, from the host: nobody tells once more of what has ended it already. */
+  checkOver (): void {
+    if (isOver(this.stream)) {
+      this.#settle()
     }
   }
 
@@ -351,6 +439,9 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   #tellOver (): void {
     const isOrderly = this.#phase === 'accepted' && this.#remoteEnded && this.stream.status === 'closed'
     this.#phase = 'done'
+    if (this.#closing !== undefined) {
+      this.#sink.tellClosingNever(this.#closing)
+    }
     if (isOrderly) {
       this.#sink.streamClosed(this)
     } else {

@@ -1,21 +1,38 @@
+import { Backlog } from './backlog.ts'
 import { NextTurn } from './next-turn.ts'
 import { StreamAdapter } from './stream-adapter.ts'
 import type { Stream } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { StreamOpening } from '../connection/muxer-port.ts'
+import type { BacklogLimits } from './backlog.ts'
 import type { ConnectionTurns } from './connection-turns.ts'
 import type { Scheduler } from './scheduler.ts'
+import type { Waiting } from './next-turn.ts'
 import type { StreamSink } from './stream-adapter.ts'
+import type { TurnBudget } from './turn-budget.ts'
 
 /** What happens to the streams of one connection, as inputs of its machine. The hot path: outside a drain no closure is made. */
 export class StreamInputs implements StreamSink {
   readonly #machine: Connection<NegotiatedStream>
   readonly #turns: ConnectionTurns
   readonly #scheduler: Scheduler
+  readonly #budget: TurnBudget
   readonly #closing: NextTurn<StreamAdapter>
+  readonly #limits: BacklogLimits
+  /** Made when a stream holds something: most connections do not. */
+  #backlog: Backlog | undefined
 
-  constructor (machine: Connection<NegotiatedStream>, turns: ConnectionTurns, scheduler: Scheduler) {
+  /**
+   * @param machine - of the connection
+   * @param turns - of the connection
+   * @param scheduler - of the node
+   * @param budget - of the node
+   * @param limits - of what the streams may hold
+   */
+  constructor (machine: Connection<NegotiatedStream>, turns: ConnectionTurns, scheduler: Scheduler, budget: TurnBudget, limits: BacklogLimits) {
+    this.#budget = budget
+    this.#limits = limits
     this.#machine = machine
     this.#turns = turns
     this.#scheduler = scheduler
@@ -27,14 +44,25 @@ export class StreamInputs implements StreamSink {
     this.#arrived(new StreamAdapter(stream, this))
   }
 
-  /** The muxer opened a stream that was asked for. */
-  opened (opening: StreamOpening, stream: Stream): void {
-    this.#opened(opening, new StreamAdapter(stream, this))
+  /** The peer opened a stream, and the host has agreed on its name. */
+  agreed (stream: Stream): void {
+    this.#agreed(new StreamAdapter(stream, this), stream.protocol)
+  }
+
+  /** The muxer opened a stream that was asked for, and has agreed on `protocol` if it negotiates. */
+  opened (opening: StreamOpening, stream: Stream, protocol: string | undefined): void {
+    this.#opened(opening, new StreamAdapter(stream, this), protocol)
   }
 
   /** See {@link StreamSink}. */
   get isBusy (): boolean {
     return this.#turns.isBusy
+  }
+
+  /** See {@link StreamSink}. */
+  get backlog (): Backlog {
+    this.#backlog ??= new Backlog(this.#limits, this.#scheduler)
+    return this.#backlog
   }
 
   /** See {@link StreamSink}. */
@@ -44,7 +72,7 @@ export class StreamInputs implements StreamSink {
 
   /** See {@link StreamSink}. */
   nextTurn (task: () => void): void {
-    this.#scheduler.later(task)
+    this.#budget.later(task)
   }
 
   /** See {@link StreamSink}. */
@@ -76,8 +104,13 @@ export class StreamInputs implements StreamSink {
   }
 
   /** See {@link StreamSink}. */
-  tellClosingLater (port: StreamAdapter): void {
-    this.#closing.add(port)
+  tellClosingLater (waiting: Waiting<StreamAdapter>): void {
+    this.#closing.add(waiting)
+  }
+
+  /** See {@link StreamSink}. */
+  tellClosingNever (waiting: Waiting<StreamAdapter>): void {
+    this.#closing.remove(waiting)
   }
 
   /** See {@link StreamSink}. */
@@ -102,13 +135,27 @@ export class StreamInputs implements StreamSink {
     this.#turns.end()
   }
 
-  #opened (opening: StreamOpening, port: StreamAdapter): void {
+  #agreed (port: StreamAdapter, protocol: string): void {
     if (this.isBusy) {
-      this.whenIdle(() => { this.#opened(opening, port) })
+      this.whenIdle(() => { this.#agreed(port, protocol) })
       return
     }
     this.#turns.begin()
-    this.#machine.handleOutboundStream(opening, port)
+    this.#machine.handleNegotiatedInbound(port, protocol, this.#scheduler.now())
     this.#turns.end()
+    port.checkOver()
+  }
+
+  #opened (opening: StreamOpening, port: StreamAdapter, protocol: string | undefined): void {
+    if (this.isBusy) {
+      this.whenIdle(() => { this.#opened(opening, port, protocol) })
+      return
+    }
+    this.#turns.begin()
+    this.#machine.handleOutboundStream(opening, port, protocol)
+    this.#turns.end()
+    if (protocol !== undefined) {
+      port.checkOver()
+    }
   }
 }

@@ -1,6 +1,6 @@
 import { PENDING } from '../core/poll.ts'
 import { cancellationError, negotiationError } from './negotiation-errors.ts'
-import { NextTurn } from './next-turn.ts'
+import { NextTurn, Waiting } from './next-turn.ts'
 import { hostScheduler } from './scheduler.ts'
 import type { MessageStream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
 import type { Uint8ArrayList } from 'uint8arraylist'
@@ -74,11 +74,12 @@ class StreamNegotiation {
   readonly #negotiation: Negotiation
   readonly #signal: AbortSignal | undefined
   readonly #settle: Settle
+  readonly #unwatched = new Waiting<StreamNegotiation>(this)
+  #paused: Waiting<StreamNegotiation> | undefined
   #startedAt: Instant = 0
   #isWatching = false
   /** What the stream closed with, or what writing to it threw. */
   #cause: unknown
-  isDone = false
 
   constructor (stream: MessageStream, negotiation: Negotiation, signal: AbortSignal | undefined, settle: Settle) {
     this.#stream = stream
@@ -88,7 +89,7 @@ class StreamNegotiation {
   }
 
   start (): void {
-    this.#startedAt = loop().unwatched.add(this)
+    this.#startedAt = loop().unwatched.add(this.#unwatched)
     if (this.#signal?.aborted === true) {
       this.#cancel(this.#signal)
       return
@@ -175,7 +176,8 @@ class StreamNegotiation {
     if (kept !== undefined) {
       this.#stream.removeEventListener('message', this)
       this.#giveBack(kept)
-      loop().paused.add(this)
+      this.#paused ??= new Waiting(this)
+      loop().paused.add(this.#paused)
     }
   }
 
@@ -197,7 +199,11 @@ class StreamNegotiation {
   }
 
   #leave (): void {
-    this.isDone = true
+    const { unwatched, paused } = loop()
+    unwatched.remove(this.#unwatched)
+    if (this.#paused !== undefined) {
+      paused.remove(this.#paused)
+    }
     this.#stream.removeEventListener('message', this)
     if (this.#isWatching) {
       this.#stream.removeEventListener('end', this)

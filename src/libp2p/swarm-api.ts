@@ -9,18 +9,19 @@ import type { DialTarget } from '../behaviour/to-swarm.ts'
 import type { CallOptions } from '../behaviours/call-options.ts'
 import type { ConnectionId, Direction } from '../core/ids.ts'
 import type { HandlerError, SwarmReport } from '../swarm/swarm-event.ts'
-import type { PeerProtocolsChange } from './change-subscribers.ts'
+import type { PeerProtocolsChange } from './peer-protocols-change.ts'
+import type { ConnectionMode } from './connection-mode.ts'
 import type { DialOptions } from './dialer.ts'
+import type { EventsIterator } from './event-stream.ts'
 import type { SwarmProtocols } from './protocol-changes.ts'
-import type { EventsIterator, EventsOptions } from './swarm-events.ts'
+import type { EventsOptions } from './swarm-events.ts'
 
 /** One connection of the swarm; what it shows is as of now. */
 export interface SwarmConnection {
   readonly id: ConnectionId
   readonly peer: PeerId
   readonly direction: Direction
-  /** The swarm negotiates its streams itself. */
-  readonly mode: 'native'
+  readonly mode: ConnectionMode
   /** The host's object, one of `node.getConnections()`. */
   readonly host: HostConnection
   /** What this node accepts on it: a snapshot. */
@@ -40,7 +41,7 @@ export interface SwarmConnection {
 
 /** What the events of a connection's life carry besides what behaviours are told. */
 export interface ConnectionOrigin {
-  readonly mode: 'native'
+  readonly mode: ConnectionMode
   /** When the host opened it, in milliseconds since 1970. */
   readonly openedAt: number
 }
@@ -67,6 +68,8 @@ export interface SwarmEvents<Parts> {
   'protocols:change': CustomEvent<PeerProtocolsChange>
   /** A peer reported more protocols than are kept. */
   'protocols:truncated': CustomEvent<Report<'protocols-truncated'>>
+  /** A stream that a peer opened came to nothing; at most once a second and connection, with the number of the others. */
+  'stream:inbound-failure': CustomEvent<Report<'inbound-failure'>>
   /** A limit was met. */
   'limit:reached': CustomEvent<Report<'limit-reached'>>
   /** Code of a behaviour, handler, subscriber or listener threw, and was contained. */
@@ -88,10 +91,17 @@ export interface Swarm<Parts extends Behaviours = NoBehaviours> extends TypedEve
   /** Who speaks what, now and from now on. */
   readonly protocols: SwarmProtocols
   /**
-   * Iterates over the events of behaviours, from the call on. An iterator that falls behind by more than `eventBufferSize`
-   * events ends with `OverflowError`.
+   * Events of behaviours that nobody took since the node was made: no iterator, or only such as had a filter against them, and
+   * no listener for `behaviour:event`.
+   */
+  readonly discardedEvents: number
+  /**
+   * Iterates over the events of behaviours, from the call on; each iterator gets every event that its filter lets through.
+   * While `eventBufferSize` of them wait, behaviours and handlers are not polled, so that nothing is lost and slow consumers
+   * slow their peers (`overflow: 'stall'`); after `maxStallMs` of that the iterator ends with `OverflowError`. With
+   * `overflow: 'end'` it does so with the first event that does not fit. `break`, the signal and `Symbol.asyncDispose` end it.
    *
-   * @throws TypeError for an unknown option, a key that no behaviour has, or a signal that is none
+   * @throws TypeError for an unknown option or one of the wrong type, or a key that no behaviour has
    */
   events<Key extends keyof Parts & string = keyof Parts & string> (options?: EventsOptions<Key>): EventsIterator<BehaviourEvent<Pick<Parts, Key>>>
   /**
@@ -99,14 +109,14 @@ export interface Swarm<Parts extends Behaviours = NoBehaviours> extends TypedEve
    * `kind` says why and whose `cause` may be a `ConnectionDenied`; when `options` end the wait the kind is `aborted`, and the
    * dial itself ends when nobody else waits for it. `timeoutMs` defaults to 10 s.
    *
-   * @throws TypeError when the target is none, or names several peers; RangeError when `timeoutMs` is NaN or negative
+   * @throws TypeError when the target, or the condition, is none, or the target names several peers; RangeError when `timeoutMs` is NaN or negative
    */
   dial (target: DialTarget, options?: DialOptions): Promise<SwarmConnection>
   /**
    * Closes all connections to `peer` gracefully; resolves when they have ended, and never rejects. When `options` end the
    * wait, what is left is cut.
    *
-   * @throws RangeError when `timeoutMs` is NaN or negative
+   * @throws TypeError for a peer, or options, that are none; RangeError when `timeoutMs` is NaN or negative
    */
   disconnect (peer: PeerId, options?: CallOptions): Promise<void>
 }

@@ -1,9 +1,11 @@
+import { frozenSet } from './frozen-set.ts'
 import { Wait } from './wait.ts'
 import type { Connection as HostConnection, PeerId } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { CallOptions } from '../behaviours/call-options.ts'
 import type { ConnectionId, Direction } from '../core/ids.ts'
 import type { ConnectionDriver } from './connection-driver.ts'
+import type { ConnectionMode } from './connection-mode.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { SwarmConnection } from './swarm-api.ts'
 
@@ -29,8 +31,8 @@ export class DrivenSwarmConnection implements SwarmConnection {
     return this.#driver.host.direction
   }
 
-  get mode (): 'native' {
-    return 'native'
+  get mode (): ConnectionMode {
+    return this.#driver.mode
   }
 
   get host (): HostConnection {
@@ -38,11 +40,11 @@ export class DrivenSwarmConnection implements SwarmConnection {
   }
 
   get local (): ReadonlySet<string> {
-    return new Set(this.#driver.localProtocols.toArray())
+    return frozenSet(this.#driver.localProtocols.toArray())
   }
 
   get remote (): ReadonlySet<string> {
-    return new Set(this.#driver.remoteProtocols.toArray())
+    return frozenSet(this.#driver.remoteProtocols.toArray())
   }
 
   get streams (): readonly NegotiatedStream[] {

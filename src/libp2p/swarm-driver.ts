@@ -5,7 +5,9 @@ import type { KeyedEvent } from '../behaviour/inference.ts'
 import type { NetworkBehaviour } from '../behaviour/network-behaviour.ts'
 import type { PooledConnection } from '../swarm/pooled-connection.ts'
 import type { SwarmEvent } from '../swarm/swarm-event.ts'
+import type { CountUndelivered } from '../swarm/wishes.ts'
 import type { Scheduler, Timer } from './scheduler.ts'
+import type { TurnBudget } from './turn-budget.ts'
 
 /** The events of a swarm whose root is a composition. */
 export type DrivenEvent = SwarmEvent<KeyedEvent<string, unknown>>
@@ -39,9 +41,15 @@ export interface Turns {
 export interface SwarmDriverComponents {
   readonly root: NetworkBehaviour<KeyedEvent<string, unknown>, unknown, unknown, Error>
   readonly scheduler: Scheduler
+  /** The time of all drains is counted here. Absent: nowhere. */
+  readonly budget?: TurnBudget
   readonly turnBudgetMs: number
   /** Acts on one event; called inside a drain. */
   onEvent (event: DrivenEvent): void
+  /** Told when the time of a drain was up before its work was done. Must not throw. */
+  readonly onYield?: (() => void) | undefined
+  /** Counts messages that never reached their handler. Must not throw. */
+  readonly onUndelivered?: CountUndelivered | undefined
   /** A drain ended, and nothing that came up meanwhile waits. */
   onIdle (): void
   /** Told what should never have been thrown. Must not throw. */
@@ -70,7 +78,7 @@ export class SwarmDriver<Driven extends DrainedConnection> implements Turns {
 
   constructor (components: SwarmDriverComponents) {
     this.#components = components
-    this.swarm = new Swarm(components.root, () => { this.#wake() })
+    this.swarm = new Swarm(components.root, () => { this.#wake() }, components.onUndelivered)
     this.#timer = components.scheduler.timer(() => { this.turn() })
   }
 
@@ -129,6 +137,7 @@ export class SwarmDriver<Driven extends DrainedConnection> implements Turns {
 
   /** See {@link Turns}. */
   beginInput (): void {
+    this.#components.budget?.begin()
     this.#isBusy = true
   }
 
@@ -141,6 +150,7 @@ export class SwarmDriver<Driven extends DrainedConnection> implements Turns {
     }
     this.#isBusy = false
     this.#empty()
+    this.#components.budget?.end()
   }
 
   #drain (connection: DrainedConnection | undefined): void {
@@ -156,6 +166,9 @@ export class SwarmDriver<Driven extends DrainedConnection> implements Turns {
       this.#act(event)
       now = scheduler.now()
       isSpent = now - begun > turnBudgetMs && connection?.isDrained !== false
+    }
+    if (isSpent) {
+      this.#components.onYield?.()
     }
     this.#timer.arm(this.swarm.pollTimeout())
     if (isSpent || this.swarm.wantsTurn) {

@@ -1,11 +1,11 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 import { checkSignal } from '../behaviours/call-options.ts'
-import { BoundedQueue } from '../core/bounded-queue.ts'
 import { unknownName } from '../core/known-names.ts'
-import { checkNames } from '../core/options.ts'
+import { checkNames, kindOf } from '../core/options.ts'
 import { show } from '../core/printable.ts'
-import { OverflowError } from '../errors.ts'
+import { EventStream } from './event-stream.ts'
 import type { KeyedEvent } from '../behaviour/inference.ts'
+import type { Overflow } from './event-stream.ts'
+import type { Scheduler } from './scheduler.ts'
 
 /** What `swarm.events()` takes. */
 export interface EventsOptions<Key> {
@@ -13,58 +13,128 @@ export interface EventsOptions<Key> {
   behaviour?: Key | readonly Key[] | undefined
   /** Ends the iteration when it aborts. */
   signal?: AbortSignal | undefined
+  /**
+   * What happens when `eventBufferSize` events wait for the consumer: `'stall'`, behaviours and handlers are not polled until
+   * one is taken, so that nothing is lost and the peers are slowed down; `'end'`, the next event ends the iteration with
+   * `OverflowError`.
+   *
+   * @default 'stall'
+   */
+  overflow?: Overflow | undefined
 }
 
-/** What `swarm.events()` gives. */
-export type EventsIterator<Event> = AsyncIterableIterator<Event, undefined> & AsyncDisposable
+/** How the iterators of a swarm work. */
+export interface SwarmEventStreamsInit {
+  /** Events that an iterator buffers. */
+  readonly eventBufferSize: number
+  /** Milliseconds that an iterator may stay full before it ends with `OverflowError`. */
+  readonly maxStallMs: number
+  /** Whose clock runs. */
+  readonly scheduler: Scheduler
+  /** Of all behaviours. */
+  readonly keys: readonly string[]
+  /** An iterator is full: no event may come until {@link resume}. */
+  stall (): void
+  /** Every iterator has room. */
+  resume (): void
+}
 
-/** The open iterators over the events of behaviours. Each gets every event that its filter lets through (S8.1). */
+/** The open iterators over the events of behaviours. Each gets every event that its filter lets through (S8.1, S8.3). */
 export class SwarmEventStreams<Event extends KeyedEvent<string, unknown>> {
-  readonly #capacity: number
-  readonly #keys: readonly string[]
+  readonly #init: SwarmEventStreamsInit
   readonly #open = new Set<EventStream<Event>>()
+  /** Iterators that are full. */
+  #full = 0
+  #isClosed = false
 
   /**
-   * @param capacity - events that an iterator buffers before it ends with `OverflowError`
-   * @param keys - of all behaviours
+   * @param init - limits, keys, and who is told when to stall
    */
-  constructor (capacity: number, keys: readonly string[]) {
-    this.#capacity = capacity
-    this.#keys = keys
+  constructor (init: SwarmEventStreamsInit) {
+    this.#init = init
+  }
+
+  /** Events that wait for a consumer, of all iterators. */
+  get length (): number {
+    let length = 0
+    for (const stream of this.#open) {
+      length += stream.length
+    }
+    return length
   }
 
   /**
-   * Begins an iteration: with the next event, not with those before.
+   * Begins an iteration: with the next event, not with those before. While the node is stopped it ends at once.
    *
-   * @throws TypeError for an unknown option, a key that no behaviour has, or a signal that is none
+   * @throws TypeError for an unknown option or one of the wrong type, or a key that no behaviour has
    */
-  open (options: EventsOptions<string>): EventsIterator<Event> {
-    checkNames(options, ['behaviour', 'signal'], ACTION)
+  open (options: EventsOptions<string>): EventStream<Event> {
+    checkNames(options, ['behaviour', 'signal', 'overflow'], ACTION)
     checkSignal(options.signal, ACTION)
-    const filter = parseFilter(options.behaviour, this.#keys)
-    const stream = new EventStream<Event>(this.#capacity, filter, options.signal, () => { this.#open.delete(stream) })
-    if (options.signal?.aborted !== true) {
+    const overflow = parseOverflow(options.overflow)
+    const filter = parseFilter(options.behaviour, this.#init.keys)
+    const { eventBufferSize: capacity, maxStallMs, scheduler } = this.#init
+    const stream = new EventStream<Event>({ capacity, overflow, maxStallMs, scheduler, filter, signal: options.signal }, {
+      filled: () => { this.#filled() },
+      drained: () => { this.#drained() },
+      ended: () => { this.#open.delete(stream) }
+    })
+    if (this.#isClosed) {
+      stream.end()
+    } else if (stream.isOpen) {
       this.#open.add(stream)
     }
     return stream
   }
 
-  /** Gives `event` to those whom it concerns. */
-  push (event: Event): void {
+  /** Gives `event` to those whom it concerns; whether there was anybody. */
+  push (event: Event): boolean {
+    let isTaken = false
     for (const stream of this.#open) {
-      stream.push(event)
+      isTaken = stream.push(event) || isTaken
+    }
+    return isTaken
+  }
+
+  /** The node runs: iterations that begin now go on. */
+  reopen (): void {
+    this.#isClosed = false
+  }
+
+  /** Ends all iterations after what they have buffered, and those that begin from now on. */
+  close (): void {
+    this.#isClosed = true
+    for (const stream of this.#open) {
+      stream.end()
     }
   }
 
-  /** Ends all iterations after what they have buffered. */
-  close (): void {
-    for (const stream of this.#open) {
-      stream.end()
+  #filled (): void {
+    this.#full++
+    if (this.#full === 1) {
+      this.#init.stall()
+    }
+  }
+
+  #drained (): void {
+    this.#full--
+    if (this.#full === 0) {
+      this.#init.resume()
     }
   }
 }
 
 const ACTION = 'Cannot iterate over events'
+
+const OVERFLOW: ReadonlyMap<unknown, Overflow> = new Map([[undefined, 'stall'], ['stall', 'stall'], ['end', 'end']])
+
+function parseOverflow (given: unknown): Overflow {
+  const overflow = OVERFLOW.get(given)
+  if (overflow === undefined) {
+    throw new TypeError(`${ACTION}: overflow must be "stall" or "end", received ${typeof given === 'string' ? `"${show(given)}"` : kindOf(given)}`)
+  }
+  return overflow
+}
 
 function parseFilter (behaviour: string | readonly string[] | undefined, keys: readonly string[]): ReadonlySet<string> | undefined {
   if (behaviour === undefined) {
@@ -78,94 +148,4 @@ function parseFilter (behaviour: string | readonly string[] | undefined, keys: r
     }
   }
   return wanted
-}
-
-interface Waiting<Event> {
-  resolve (result: IteratorResult<Event, undefined>): void
-  reject (error: unknown): void
-}
-
-/** Buffered events, or consumers that wait for one: never both. */
-class EventStream<Event extends KeyedEvent<string, unknown>> implements AsyncIterableIterator<Event, undefined>, AsyncDisposable {
-  readonly #filter: ReadonlySet<string> | undefined
-  readonly #signal: AbortSignal | undefined
-  readonly #onEnd: () => void
-  readonly #buffer: BoundedQueue<Event>
-  readonly #waiting: Array<Waiting<Event>> = []
-  #isOpen = true
-  /** Thrown once, after the buffer. */
-  #error: Error | undefined
-  readonly #abort = (): void => { this.#drop() }
-
-  constructor (capacity: number, filter: ReadonlySet<string> | undefined, signal: AbortSignal | undefined, onEnd: () => void) {
-    this.#buffer = new BoundedQueue(capacity)
-    this.#filter = filter
-    this.#signal = signal
-    this.#onEnd = onEnd
-    this.#isOpen = signal?.aborted !== true
-    if (this.#isOpen) {
-      signal?.addEventListener('abort', this.#abort)
-    }
-  }
-
-  push (event: Event): void {
-    if (this.#filter?.has(event.behaviour) === false) {
-      return
-    }
-    const consumer = this.#waiting.shift()
-    if (consumer !== undefined) {
-      consumer.resolve({ done: false, value: event })
-    } else if (!this.#buffer.push(event)) {
-      this.#error = new OverflowError(`Cannot buffer an event of "${event.behaviour}": eventBufferSize is ${this.#buffer.capacity}, consume faster or raise it`)
-      this.end()
-    }
-  }
-
-  /** No event follows; what is buffered may still be taken. */
-  end (): void {
-    if (!this.#isOpen) {
-      return
-    }
-    this.#isOpen = false
-    this.#signal?.removeEventListener('abort', this.#abort)
-    this.#onEnd()
-    for (const consumer of this.#waiting.splice(0)) {
-      consumer.resolve({ done: true, value: undefined })
-    }
-  }
-
-  async next (): Promise<IteratorResult<Event, undefined>> {
-    const event = this.#buffer.shift()
-    if (event !== undefined) {
-      return { done: false, value: event }
-    }
-    if (this.#error !== undefined) {
-      const error = this.#error
-      this.#error = undefined
-      throw error
-    }
-    if (!this.#isOpen) {
-      return { done: true, value: undefined }
-    }
-    return await new Promise((resolve, reject) => { this.#waiting.push({ resolve, reject }) })
-  }
-
-  async return (): Promise<IteratorResult<Event, undefined>> {
-    this.#drop()
-    return await Promise.resolve({ done: true, value: undefined })
-  }
-
-  async [Symbol.asyncDispose] (): Promise<void> {
-    await this.return()
-  }
-
-  [Symbol.asyncIterator] (): this {
-    return this
-  }
-
-  #drop (): void {
-    this.#buffer.clear()
-    this.#error = undefined
-    this.end()
-  }
 }

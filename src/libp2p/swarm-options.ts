@@ -11,16 +11,22 @@ const ACTION = 'Cannot make a swarm'
 const PLUGGED_IN_OPTIONS: OptionTable<ConnectionConfig> = { ...CONNECTION_OPTIONS, idleTimeoutMs: duration(Infinity) }
 
 interface NodeConfig {
+  readonly maxUnflushedBytesPerStream: number
+  readonly maxUnflushedBytes: number
   readonly turnBudgetMs: number
   readonly eventBufferSize: number
+  readonly maxStallMs: number
   readonly gateTimeoutMs: number
   readonly keepProcessAlive: boolean
   readonly correctHostIterators: boolean
 }
 
 const NODE_OPTIONS: OptionTable<NodeConfig> = {
+  maxUnflushedBytesPerStream: count(65_536, 1, 1_000_000_000),
+  maxUnflushedBytes: count(1_048_576, 1, 1_000_000_000),
   turnBudgetMs: duration(5),
   eventBufferSize: count(256, 1, 1_000_000),
+  maxStallMs: duration(10_000),
   gateTimeoutMs: duration(5000),
   keepProcessAlive: flag(false),
   correctHostIterators: flag(true)
@@ -33,10 +39,22 @@ const ON_DUPLICATE = ['first-wins', 'error'] as const
 
 /** Options of a swarm: those of its connections, where `idleTimeoutMs` defaults to `Infinity`, and those of the node. */
 export interface SwarmLimits extends ConnectionInit {
+  /**
+   * Bytes that a stream holds because its peer does not take them, as far as negotiation and `stream.write()` wrote them. At
+   * the limit `write()` waits, and a negotiation is not read. @default 65_536
+   */
+  maxUnflushedBytesPerStream?: number | undefined
+  /** The same for all streams of a connection together. At the limit `write()` waits on all of them. @default 1_048_576 */
+  maxUnflushedBytes?: number | undefined
   /** Milliseconds that one drain may take. At the limit timers and sockets get their turn, then the rest follows. @default 5 */
   turnBudgetMs?: number | undefined
-  /** Events that an iterator of `swarm.events()` buffers, at least 1. At the limit it ends with `OverflowError`. @default 256 */
+  /**
+   * Events that an iterator of `swarm.events()` buffers, at least 1. At the limit behaviours and handlers are not polled until
+   * one is taken; with `overflow: 'end'` the next one ends the iterator with `OverflowError`. @default 256
+   */
   eventBufferSize?: number | undefined
+  /** Milliseconds that an iterator may stay full. At the limit it ends with `OverflowError`; `Infinity` for no limit. @default 10_000 */
+  maxStallMs?: number | undefined
   /** Milliseconds that an asynchronous check of a gate may take. At the limit it denies the connection. @default 5000 */
   gateTimeoutMs?: number | undefined
   /** Whether timers of the swarm keep a Node process alive. @default false */
@@ -72,14 +90,21 @@ export interface SwarmConfig extends NodeConfig {
  */
 export function parseSwarmConfig (init: SwarmInit<Behaviours>): SwarmConfig {
   checkNames(init, NAMES, ACTION)
-  const { behaviours, advertise, onDuplicate, turnBudgetMs, eventBufferSize, gateTimeoutMs, keepProcessAlive, correctHostIterators, ...connection } = init
+  const { behaviours, advertise, onDuplicate, ...limits } = init
+  const [node, connection] = split(limits)
   checkBehaviours(behaviours)
   return Object.freeze({
-    ...parseOptions(NODE_OPTIONS, { turnBudgetMs, eventBufferSize, gateTimeoutMs, keepProcessAlive, correctHostIterators }, ACTION),
+    ...parseOptions(NODE_OPTIONS, node, ACTION),
     connection: parseOptions(PLUGGED_IN_OPTIONS, connection, ACTION),
     advertise: parseChoice('advertise', advertise, ADVERTISE),
     onDuplicate: parseChoice('onDuplicate', onDuplicate, ON_DUPLICATE)
   })
+}
+
+/** The options of the node, and those of its connections. */
+function split (limits: object): [node: object, connection: object] {
+  const [node, connection] = [true, false].map((isOfNode) => Object.entries(limits).filter(([name]) => name in NODE_OPTIONS === isOfNode))
+  return [Object.fromEntries(node ?? []), Object.fromEntries(connection ?? [])]
 }
 
 /** Each behaviour is checked when its node takes it. */

@@ -88,6 +88,11 @@ export class DialerNegotiation {
     return this.#state
   }
 
+  /** All names to propose, in order. */
+  get protocols (): readonly string[] {
+    return this.#names
+  }
+
   /** The names proposed so far, in order. */
   get tried (): readonly string[] {
     return this.#names.slice(0, this.#proposed + 1)

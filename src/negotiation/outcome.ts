@@ -57,10 +57,11 @@ export interface Agreed<Match> {
  * - `rounds`: the dialer went on proposing after `maxRounds` answers
  * - `early-data`: what came after a refusal was no proposal, but data of a dialer that did not wait (S2.16)
  * - `fin`: the other side ended the stream between two messages
+ * - `not-offered`: the host agreed on a name that this connection does not offer (hosted mode)
  */
 export interface NotAgreed {
   readonly type: 'failed'
-  readonly detail: 'refused' | 'rounds' | 'early-data' | 'fin'
+  readonly detail: 'refused' | 'rounds' | 'early-data' | 'fin' | 'not-offered'
 }
 
 /** The other side broke the protocol. */
@@ -92,6 +93,9 @@ export const REFUSED: NotAgreed = Object.freeze({ type: 'failed', detail: 'refus
 
 /** The dialer proposed once more than it may (S2.15). */
 export const TOO_MANY_ROUNDS: NotAgreed = Object.freeze({ type: 'failed', detail: 'rounds' })
+
+/** The host agreed on a name that is not offered on this connection (S1.5). */
+export const NOT_OFFERED: NotAgreed = Object.freeze({ type: 'failed', detail: 'not-offered' })
 
 /** Something else than a proposal came after a refusal (S2.16). */
 export const EARLY_DATA: NotAgreed = Object.freeze({ type: 'failed', detail: 'early-data' })

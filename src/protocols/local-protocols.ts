@@ -80,6 +80,11 @@ export class LocalProtocols {
     return Object.freeze([...this.#marks.keys()])
   }
 
+  /** Whether `handlers` is the frozen array that was the handlers' listing at the last update: then there is nothing to look at. */
+  isLast (handlers: ProtocolListing): boolean {
+    return handlers === this.#handlers.names
+  }
+
   /**
    * Takes what the handlers and the host list now.
    *

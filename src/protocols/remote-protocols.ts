@@ -81,6 +81,16 @@ export class RemoteProtocols {
     return source === undefined ? this.#sources.size > 0 : this.#sources.has(source)
   }
 
+  /** Whether names of any source were cut off at its limits: an absent name may be among them. */
+  get isCut (): boolean {
+    for (const { isCut } of this.#sources.values()) {
+      if (isCut) {
+        return true
+      }
+    }
+    return false
+  }
+
   /**
    * Takes one report of `source`.
    *
@@ -138,6 +148,7 @@ export class RemoteProtocols {
       }
       isFull ||= source.names.size >= maxNames || source.bytes + utf8Length(name) > maxBytes
       if (isFull) {
+        source.isCut = true
         dropped++
         continue
       }
@@ -188,6 +199,8 @@ export class RemoteProtocols {
 class SourceNames {
   readonly names = new Set<string>()
   bytes = 0
+  /** It reported more than is kept, and has not said all of it anew since. */
+  isCut = false
 
   add (name: string): void {
     this.names.add(name)

@@ -9,6 +9,8 @@ export interface PoolEntry<Pooled extends PooledConnection> {
   readonly connection: Pooled
   /** `queued`: in one of the two queues; `gone`: out of the pool, and never queued again. */
   state: 'resting' | 'queued' | 'gone'
+  /** It was told to hold back what its handler says. */
+  isStalled: boolean
 }
 
 /**

@@ -14,6 +14,10 @@ export interface PooledConnection {
   readonly status: ConnectionStatus
   /** A message for the handler, with what its receipt is to bear, if one is wanted; false when it cannot take any more. */
   onBehaviourEvent (event: unknown, token: unknown): boolean
+  /** Holds the handler's outputs back until `resume` (S8.3); everything else goes on. */
+  stall (): void
+  /** Goes on; wakes by itself if something was held. */
+  resume (): void
   close (): void
   abort (error: Error): void
   poll (now: Instant): Poll<ConnectionOutput<NegotiatedStream, unknown>>

@@ -11,9 +11,14 @@
  *
  * Per event the order is therefore handlers, behaviours, subscribers (S8.2). Behaviours that always have something give
  * way to the connections after a share of values, so that nobody starves.
+ *
+ * A stall (S8.3) takes step 2 out, and the handlers of the connections that are polled meanwhile; step 3 waits for step 2.
+ * After it, connections that hold something back are let go one by one, each when nothing else is left: of thousands of them
+ * a consumer that takes one event costs one.
  */
 
 import { BoundedQueue } from '../core/bounded-queue.ts'
+import { NEVER } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { BehaviourPart } from '../behaviour/part.ts'
 import { IdleHandler } from '../handler/idle-handler.ts'
@@ -34,11 +39,15 @@ import type { ClosedOutput, HandlerNotifiedOutput } from '../connection/connecti
 import type { PoolEntry } from './pool.ts'
 import type { PooledConnection } from './pooled-connection.ts'
 import type { SwarmEvent } from './swarm-event.ts'
+import type { CountUndelivered } from './wishes.ts'
 
 const NO_ADDRESSES: readonly Multiaddr[] = Object.freeze([])
 
 /** Values that behaviours may give in a row before a connection is served; far above what one event leads to. */
 const BEHAVIOUR_SHARE = 64
+
+/** Ends of connections that wait for the last words of behaviours in a stall; those of more connections come before them. */
+const MAX_HELD_ENDS = 1024
 
 /**
  * The sans-IO machine of a node: feed it with `establish` and `onSwarmEvent`, poll it until PENDING after each input, and
@@ -49,6 +58,7 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
   readonly gates: Gates
   readonly #root: BehaviourPart<Event>
   readonly #wake: () => void
+  readonly #onUndelivered: CountUndelivered | undefined
   readonly #pool = new Pool<Pooled>()
   readonly #wishes: Wishes<Event, Pooled>
   /** Neither queue is bounded: both are emptied before the next behaviour or connection is asked for anything. */
@@ -59,6 +69,9 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
   #isRootReadyLater = false
   #polled: PoolEntry<Pooled> | undefined
   #share = BEHAVIOUR_SHARE
+  #isStalled = false
+  /** Connections that were told of the stall, oldest first: only those that were polled in it. */
+  readonly #stalled = new Set<PoolEntry<Pooled>>()
   #isPolling = false
   #isAsked = false
 
@@ -66,10 +79,12 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
    * @param behaviour - the root, normally a composition; it must have been given to its node (`attachBehaviour`)
    * @param wake - asks for a poll, because something came up outside a poll. Called once at most until the next poll;
    *   inputs do not call it, as a poll follows them anyway
+   * @param onUndelivered - counts messages that never reached their handler. Must not throw. Default: nobody counts
    */
-  constructor (behaviour: NetworkBehaviour<Event, unknown, unknown, Error>, wake: () => void) {
+  constructor (behaviour: NetworkBehaviour<Event, unknown, unknown, Error>, wake: () => void, onUndelivered?: CountUndelivered) {
     this.#root = new BehaviourPart('', behaviour, this)
     this.#wake = wake
+    this.#onUndelivered = onUndelivered
     const give = (event: SwarmEvent<Event>): void => { this.#outputs.push(event) }
     const tell = (event: FromSwarm): void => { this.#tellRoot(event) }
     this.gates = new Gates(this.#root, {
@@ -78,7 +93,7 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
       tell,
       report: give
     })
-    this.#wishes = new Wishes(this.#pool, { tell, give, threw: (fault) => { this.partThrew(fault) } })
+    this.#wishes = new Wishes(this.#pool, { tell, give, threw: (fault) => { this.partThrew(fault) }, undelivered: onUndelivered })
   }
 
   /** The connections, in order of establishment; closing ones are among them until their `connection-closed`. */
@@ -95,7 +110,7 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
 
   /** When it wants to be polled without an input; `Infinity`: never. Connections have a timeout of their own. */
   pollTimeout (): Instant {
-    return this.#root.wakeInstant
+    return this.#isStalled ? NEVER : this.#root.wakeInstant
   }
 
   /**
@@ -103,7 +118,7 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
    * but leave sockets and timers their time first (S5.3).
    */
   get wantsTurn (): boolean {
-    return this.#isRootReady || this.#pool.isReady
+    return (this.#isRootReady && !this.#isStalled) || this.#pool.isReady
   }
 
   /**
@@ -127,7 +142,7 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
     // Wakes while the connection is being made change nothing: it is queued below.
     let wake = (): void => {}
     const connection = this.#connect(established, (handler) => connect(handler, () => { wake() }))
-    const entry: PoolEntry<Pooled> = { peer: established.peer, connection, state: 'resting' }
+    const entry: PoolEntry<Pooled> = { peer: established.peer, connection, state: 'resting', isStalled: false }
     wake = () => { this.#connectionWoke(entry) }
     this.#pool.add(entry)
     this.#pool.queue(entry)
@@ -148,6 +163,22 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
   onSwarmEvent (event: FromSwarm): void {
     this.#refuseInPoll('onSwarmEvent')
     this.#tellRoot(event)
+  }
+
+  /**
+   * Nobody takes events of behaviours any more: neither they nor handlers are polled until {@link resume}, so that what fills
+   * up is the peers' (S8.3). Everything else goes on. May be called at any time; idempotent.
+   */
+  stall (): void {
+    this.#isStalled = true
+  }
+
+  /** Goes on. May be called at any time; without effect if there is no stall. */
+  resume (): void {
+    if (this.#isStalled) {
+      this.#isStalled = false
+      this.#askFromOutside()
+    }
   }
 
   /** Closes all connections gracefully; each ends with its `connection-closed`. May be called at any time. */
@@ -216,13 +247,15 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
         continue
       }
       this.#share = BEHAVIOUR_SHARE
-      const closed = this.#closed.shift()
+      const closed = this.#nextEnd()
       if (closed !== undefined) {
         return closed
       }
       const entry = this.#pool.takeReady()
       if (entry !== undefined) {
         this.#serve(entry, now)
+      } else if (this.#releaseNext()) {
+        continue
       } else if (!isSpent && this.#outputs.size === 0) {
         this.#endTurn()
         return PENDING
@@ -230,7 +263,42 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
     }
   }
 
+  /** Behaviours that are not polled may still have something to say about a connection that ended. */
+  #nextEnd (): ConnectionClosed | undefined {
+    return this.#isStalled && this.#closed.size <= MAX_HELD_ENDS ? undefined : this.#closed.shift()
+  }
+
+  /** After a stall: lets the handler of one connection have its say. */
+  #releaseNext (): boolean {
+    if (this.#isStalled || this.#stalled.size === 0) {
+      return false
+    }
+    for (const entry of this.#stalled) {
+      this.#follow(entry)
+      return true
+    }
+    return false
+  }
+
+  /** Tells a connection of the stall, or of its end. */
+  #follow (entry: PoolEntry<Pooled>): void {
+    if (entry.isStalled === this.#isStalled) {
+      return
+    }
+    entry.isStalled = this.#isStalled
+    if (this.#isStalled) {
+      this.#stalled.add(entry)
+      entry.connection.stall()
+    } else {
+      this.#stalled.delete(entry)
+      entry.connection.resume()
+    }
+  }
+
   #pollRoot (now: Instant): Poll<ToSwarm<Event, unknown>> {
+    if (this.#isStalled) {
+      return PENDING
+    }
     if (this.#root.wakeInstant <= now) {
       this.#root.wakeInstant = Infinity
       this.#isRootReady = true
@@ -249,6 +317,7 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
   /** One output of one connection. What it reports goes out when it has nothing else, and before its end. */
   #serve (entry: PoolEntry<Pooled>, now: Instant): void {
     const { connection, peer } = entry
+    this.#follow(entry)
     this.#polled = entry
     const output = connection.poll(now)
     this.#polled = undefined
@@ -265,6 +334,9 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
       this.#root.onHandlerEvent(peer, connection.id, output.event)
       this.#isRootReady = true
     } else if (output.type === 'handler-notified') {
+      if (!output.delivered) {
+        this.#onUndelivered?.('disabled', 1)
+      }
       this.#tellRoot(receiptOf(output))
     } else {
       this.#outputs.push({ ...output, peer, connection: connection.id })
@@ -285,6 +357,10 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
   #bury (entry: PoolEntry<Pooled>, { reason, cause, undelivered }: ClosedOutput): void {
     this.#takeReports(entry)
     this.#pool.delete(entry)
+    this.#stalled.delete(entry)
+    if (undelivered.length > 0) {
+      this.#onUndelivered?.('connection-closed', undelivered.length)
+    }
     const { connection, peer } = entry
     const event: ConnectionClosed = Object.freeze({
       type: 'connection-closed', connection: connection.id, peer, reason, cause, remaining: this.#pool.count(peer), undelivered
@@ -309,7 +385,8 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
 
   #endTurn (): void {
     this.#pool.endTurn()
-    this.#isRootReady = this.#isRootReadyLater
+    // In a stall it may be ready still.
+    this.#isRootReady ||= this.#isRootReadyLater
     this.#isRootReadyLater = false
   }
 

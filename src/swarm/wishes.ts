@@ -12,7 +12,12 @@ export interface WishesOwner<Event> {
   give (event: SwarmEvent<Event>): void
   /** Reports that a behaviour threw. */
   threw (fault: BehaviourFault): void
+  /** Counts messages that never reached their handler, if anybody counts. */
+  readonly undelivered: CountUndelivered | undefined
 }
+
+/** Told how many messages were lost, and why: those of a connection that closed come back with its `connection-closed`. */
+export type CountUndelivered = (reason: UndeliveredReason | 'connection-closed', count: number) => void
 
 /** Carries out what behaviours want (S7.9): here what concerns connections of the swarm; the rest is the driver's. */
 export class Wishes<Event, Pooled extends PooledConnection> {
@@ -58,6 +63,7 @@ export class Wishes<Event, Pooled extends PooledConnection> {
   #notify (message: NotifyHandler<unknown>): void {
     const reason = this.#deliver(message)
     if (reason !== undefined) {
+      this.#owner.undelivered?.(reason, 1)
       const { token, event } = message
       const receipt: MessageUndelivered = { type: 'handler-notified', token, delivered: false, reason, event }
       this.#owner.tell(Object.freeze(receipt))

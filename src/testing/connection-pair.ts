@@ -25,6 +25,15 @@ export interface ConnectionPairInit {
   readonly chunkSizes?: readonly number[] | undefined
 }
 
+/** For a stream that no connection knows. */
+const UNWATCHED: VirtualPortEvents = {
+  input: deliver => { deliver() },
+  data: () => {},
+  ended: () => {},
+  reset: () => {},
+  closed: () => {}
+}
+
 /** More steps than this in one drive mean that something never comes to rest. */
 const MAX_STEPS = 100_000
 
@@ -151,15 +160,44 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
     this.#other = other
   }
 
-  /** Streams of this end that wait for a slot, and that negotiate. */
-  get pending (): { readonly waiting: number, readonly negotiating: number } {
+  /** Streams of this end that wait for a slot, and that negotiate, and those of the latter that the other end opened. */
+  get pending (): { readonly waiting: number, readonly negotiating: number, readonly inbound: number } {
     let waiting = 0
     let negotiating = 0
-    for (const { phase } of this.#ports) {
+    let inbound = 0
+    for (const { phase, isInbound } of this.#ports) {
+      const isNegotiating = phase === 'negotiating' || phase === 'paused'
       waiting += phase === 'waiting' ? 1 : 0
-      negotiating += phase === 'negotiating' || phase === 'paused' ? 1 : 0
+      negotiating += isNegotiating ? 1 : 0
+      inbound += isNegotiating && isInbound ? 1 : 0
     }
-    return { waiting, negotiating }
+    return { waiting, negotiating, inbound }
+  }
+
+  /** Streams of this end that were opened lazily, and whose other end has yet to agree. */
+  get unconfirmed (): VirtualStream[] {
+    return Array.from(this.#ports).flatMap(({ phase, stream }) => phase === 'assumed' ? [stream] : [])
+  }
+
+  /** Streams that the other end opened and that have not ended, in whatever state they are. */
+  get inboundStreams (): VirtualStream[] {
+    return Array.from(this.#ports).flatMap(({ phase, stream, isInbound }) => isInbound && phase !== 'ended' && !stream.isClosed ? [stream] : [])
+  }
+
+  /**
+   * Opens a stream that the connection of this end knows nothing of: what is sent on it is up to the test, and the other end
+   * negotiates.
+   */
+  openRaw (): VirtualStream {
+    const far = this.#far()
+    let remote: VirtualPort | undefined
+    const local = new VirtualPort(this.#linkTo(() => remote), UNWATCHED)
+    local.accept('')
+    this.#post(() => {
+      remote = far.#makePort(() => local, true)
+      far.#arrived(remote)
+    })
+    return local.stream
   }
 
   /** From now on the muxer answers neither requests for streams nor `close`, until {@link resume}. */
@@ -213,10 +251,10 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
       }
       const far = this.#far()
       let remote: VirtualPort | undefined
-      const local = this.#makePort(() => remote)
+      const local = this.#makePort(() => remote, false)
       this.#post(() => {
-        remote = far.#makePort(() => local)
-        far.input(() => { far.connection.handleInboundStream(remote as VirtualPort, far.#clock.now) })
+        remote = far.#makePort(() => local, true)
+        far.#arrived(remote)
       })
       this.connection.handleOutboundStream(opening, local)
     })
@@ -268,8 +306,18 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
     this.input(() => { this.connection.handleStreamClosed(port) })
   }
 
-  #makePort (far: () => VirtualPort | undefined): VirtualPort {
-    const link: StreamLink = {
+  #arrived (port: VirtualPort): void {
+    this.input(() => { this.connection.handleInboundStream(port, this.#clock.now) })
+  }
+
+  #makePort (far: () => VirtualPort | undefined, isInbound: boolean): VirtualPort {
+    const port = new VirtualPort(this.#linkTo(far), this, isInbound)
+    this.#ports.add(port)
+    return port
+  }
+
+  #linkTo (far: () => VirtualPort | undefined): StreamLink {
+    return {
       send: bytes => {
         for (const chunk of chunksOf(bytes.slice(), ...this.#chunkSizes)) {
           this.#post(() => { far()?.arrive(chunk) })
@@ -278,9 +326,6 @@ export class PairEnd implements MuxerPort, VirtualPortEvents {
       end: () => { this.#post(() => { far()?.arriveEnd() }) },
       reset: error => { this.#post(() => { far()?.arriveReset(error) }) }
     }
-    const port = new VirtualPort(link, this)
-    this.#ports.add(port)
-    return port
   }
 
   /** The muxer has ended in good order, here or there. */

@@ -4,15 +4,21 @@ import { ScriptedMuxer, ScriptedStream } from './scripted-muxer.ts'
 import { VirtualClock } from './virtual-clock.ts'
 import type { ConnectionInit } from '../connection/connection-config.ts'
 import type { HostProtocols } from '../connection/connection.ts'
+import type { ConnectionMeter } from '../connection/connection-meter.ts'
 import type { ConnectionOutput, ConnectionReport, ReportInterest } from '../connection/connection-output.ts'
+import type { OpeningFailure } from '../connection/request-outcomes.ts'
 import type { AnyHandler } from '../handler/connection-handler.ts'
 
 /** Options of {@link ScriptedConnection}. */
 export interface ScriptedConnectionOptions {
+  /** Whether the muxer negotiates, as in hosted mode. Default: false. */
+  negotiates?: boolean | undefined
   /** Options of the connection. Default: those of a connection. */
   init?: ConnectionInit | undefined
   /** Default: none. */
   hostProtocols?: HostProtocols | undefined
+  /** Counts what happens. Default: nobody does. */
+  meter?: ConnectionMeter<ScriptedStream> | undefined
 }
 
 /** More values than this in one drain mean that something never comes to rest. */
@@ -29,7 +35,7 @@ const MAX_VALUES_PER_DRAIN = 100_000
  */
 export class ScriptedConnection {
   readonly clock: VirtualClock = new VirtualClock()
-  readonly muxer: ScriptedMuxer = new ScriptedMuxer()
+  readonly muxer: ScriptedMuxer
   readonly connection: Connection<ScriptedStream>
   /** What `poll` gave so far. */
   readonly outputs: Array<ConnectionOutput<ScriptedStream, unknown>> = []
@@ -39,9 +45,10 @@ export class ScriptedConnection {
   wakes = 0
 
   constructor (handler: AnyHandler, options: ScriptedConnectionOptions = {}) {
+    this.muxer = new ScriptedMuxer(options.negotiates)
     const interest: ReportInterest = { protocolChanges: true }
     const components = {
-      id: 'scripted', peer: 'peer', direction: 'inbound', handler, muxer: this.muxer, interest, hostProtocols: options.hostProtocols,
+      id: 'scripted', peer: 'peer', direction: 'inbound', handler, muxer: this.muxer, interest, hostProtocols: options.hostProtocols, meter: options.meter,
       wake: () => { this.wakes++ }
     } as const
     this.connection = new Connection(components, options.init ?? {}, this.clock.now)
@@ -85,17 +92,33 @@ export class ScriptedConnection {
     return stream
   }
 
-  /** The muxer grants the oldest opening. */
-  grant (): ScriptedStream {
+  /** The peer opens a stream, and the host has agreed on `protocol` (hosted mode). */
+  offerAgreed (protocol: string): ScriptedStream {
     const stream = new ScriptedStream()
-    this.connection.handleOutboundStream(this.muxer.takeOpening(), stream)
+    this.connection.handleNegotiatedInbound(stream, protocol, this.clock.now)
     this.drive()
     return stream
   }
 
-  /** The muxer refuses the oldest opening. */
-  refuse (error: Error): void {
-    this.connection.handleOutboundStreamFailure(this.muxer.takeOpening(), error)
+  /**
+   * The muxer grants the oldest opening.
+   *
+   * @param protocol - on which it has agreed, if it is one that negotiates
+   */
+  grant (protocol?: string): ScriptedStream {
+    const stream = new ScriptedStream()
+    this.connection.handleOutboundStream(this.muxer.takeOpening(), stream, protocol)
+    this.drive()
+    return stream
+  }
+
+  /**
+   * The muxer refuses the oldest opening.
+   *
+   * @param reason - why, if it is one that negotiates
+   */
+  refuse (error: Error, reason?: OpeningFailure): void {
+    this.connection.handleOutboundStreamFailure(this.muxer.takeOpening(), error, reason)
     this.drive()
   }
 

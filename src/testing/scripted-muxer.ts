@@ -55,6 +55,7 @@ export class ScriptedStream implements StreamPort<ScriptedStream> {
 
 /** A muxer that does what the test says: it writes down what is asked of it and answers nothing by itself. */
 export class ScriptedMuxer implements MuxerPort {
+  readonly negotiates: boolean
   /** Streams asked for and not answered by the test yet, oldest first. */
   readonly openings: StreamOpening[] = []
   /** Openings that nobody waits for any more. */
@@ -63,6 +64,13 @@ export class ScriptedMuxer implements MuxerPort {
   closes = 0
   /** What it was aborted with, once per call. */
   readonly aborts: Error[] = []
+
+  /**
+   * @param negotiates - whether the streams of the test come with their name (hosted mode). Default: false
+   */
+  constructor (negotiates: boolean = false) {
+    this.negotiates = negotiates
+  }
 
   openStream (opening: StreamOpening): void {
     this.openings.push(opening)

@@ -124,6 +124,8 @@ export interface VirtualPortEvents {
 /** The connection's side of a {@link VirtualStream}: bytes go to the negotiation first, and to the reader once it is over. */
 export class VirtualPort implements StreamPort<VirtualStream> {
   readonly stream: VirtualStream
+  /** Whether the other end opened it. */
+  readonly isInbound: boolean
   readonly #link: StreamLink
   readonly #events: VirtualPortEvents
   #phase: 'waiting' | 'paused' | 'negotiating' | 'assumed' | 'accepted' = 'waiting'
@@ -132,9 +134,10 @@ export class VirtualPort implements StreamPort<VirtualStream> {
   /** What came over the link and was not delivered yet. */
   readonly #arrivals: Array<() => void> = []
 
-  constructor (link: StreamLink, events: VirtualPortEvents) {
+  constructor (link: StreamLink, events: VirtualPortEvents, isInbound: boolean = false) {
     this.#link = link
     this.#events = events
+    this.isInbound = isInbound
     this.stream = new VirtualStream({
       send: bytes => { link.send(this.#withOpening(bytes)) },
       end: () => {

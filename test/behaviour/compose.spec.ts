@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { attachBehaviour } from '../../src/behaviour/attach.ts'
 import { composeBehaviours } from '../../src/behaviour/compose.ts'
 import { PENDING } from '../../src/core/poll.ts'
@@ -6,6 +6,7 @@ import { ProtocolList } from '../../src/protocols/protocol-list.ts'
 import { RecordingHandler } from '../../src/testing/recording-handler.ts'
 import { RecordingBehaviour } from '../support/recording-behaviour.ts'
 import { ALICE, BOB, NEVER_ABORTED, SOMEWHERE, VirtualWorld, componentsOf } from '../support/virtual-world.ts'
+import type { ConnectionDenied } from '../../src/behaviour/connection-denied.ts'
 import type { Behaviours, EstablishedConnection } from '../../src/behaviour/network-behaviour.ts'
 import type { PollContext } from '../../src/core/poll.ts'
 
@@ -368,13 +369,17 @@ describe('a part that returns what it must not', () => {
     ['a promise', async () => await Promise.reject(new Error('async')), 'received a promise: it must not be async'],
     ['null', () => null, 'received null'],
     ['an object that is no handler', () => ({}), 'received object']
-  ])('%s from commitEstablished takes no part; its siblings do', (_, make, message) => {
+  ])('%s from commitEstablished denies the connection, with an error that names the behaviour and the rule', (_, make, message) => {
     a.makeHandler = make as never
-    const { composition, drain } = composed({ a, b })
-    const handler = composition.commitEstablished(CONNECTION)
+    const { composition, drain } = composed({ b, a })
+    const rollback = vi.fn()
+    Object.assign(b, { rollback })
+    const denied = composition.commitEstablished(CONNECTION) as ConnectionDenied
 
-    expect([...b.handlers.keys()]).toEqual(['c1'])
-    expect(handler).toHaveProperty('listenProtocols')
+    expect(denied).toMatchObject({ name: 'ConnectionDenied', behaviour: 'a', stage: 'established', cause: { name: 'TypeError' } })
+    expect(denied.message).toMatch(/^Connection denied by "a" .* commitEstablished must return a handler/)
+    expect(denied.message).toContain(message)
+    expect(rollback).toHaveBeenCalledTimes(1)
     expect(drain()).toMatchObject([{
       type: 'behaviour-fault', behaviour: 'a', method: 'commitEstablished', cause: { message: expect.stringContaining(message) as string }
     }])

@@ -80,7 +80,7 @@ describe('toggle() (S7.14)', () => {
     await world.settle()
     connection.identify('/y', '/z')
     connection.identify('/x', '/z')
-    await world.settle()
+    await world.advance(100)
     expect(types(inner.handlers.get('c1'))).toEqual(['local-protocols-change added /a /a2 /b', 'remote-protocols-change added /x /y'])
     switched.enable()
     await world.settle()
@@ -234,6 +234,25 @@ describe('the gates of a toggle', () => {
     gates.undo('c1', 'why')
     expect(gate.held).toEqual([])
     expect(gate.calls).toEqual(['gate commitPending', 'gate rollback pending why'])
+  })
+
+  it.each(['on', 'off'])('take the pending stage back when the connection comes while it is off, and end it that way, then switched %s (S7.5)', async (then) => {
+    const gate = new GatedBehaviour('gate')
+    const node = world.node(ALICE, { gate: toggle(gate) })
+    node.turn(() => { node.swarm.gates.commitPending(ATTEMPT) })
+    node.behaviours.gate.disable()
+    const [, connection] = world.connect(world.node(BOB, {}), node)
+    expect(gate.held).toEqual([])
+    expect(gate.calls).toEqual(['gate commitPending', 'gate rollback pending AbortError'])
+    if (then === 'on') {
+      node.behaviours.gate.enable()
+      await world.settle()
+      expect(gate.held).toEqual(['established c1'])
+    }
+    connection.close()
+    await world.advance(10_000)
+    expect(gate.swarmEvents.map(({ type }) => type)).toEqual(then === 'on' ? ['connection-established', 'connection-closed'] : [])
+    expect(gate.calls.filter((call) => call.includes('rollback'))).toHaveLength(1)
   })
 
   it('are passed by connections made meanwhile when it is switched on; one that is denied is aborted', async () => {

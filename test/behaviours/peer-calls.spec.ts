@@ -1,8 +1,10 @@
 /** Calls to peers that are not connected yet (S7.17), in virtual time. */
 
 import { describe, expect, it } from 'vitest'
+import { toggle } from '../../src/behaviour/toggle.ts'
 import { protocolBehaviour } from '../../src/behaviours/protocol-behaviour.ts'
 import { requestResponse } from '../../src/behaviours/request-response.ts'
+import { RecordingBehaviour } from '../support/recording-behaviour.ts'
 import { ALICE, BOB, VirtualWorld } from '../support/virtual-world.ts'
 import type { Dial } from '../../src/behaviour/to-swarm.ts'
 
@@ -77,5 +79,35 @@ describe('a connection that comes to nothing', () => {
     const failed = expect(alice.behaviours.opener.open(BOB)).rejects.toMatchObject({ name: 'NotConnectedError', cause: { kind: 'no-addresses' } })
     await world.settle()
     await failed
+  })
+})
+
+describe('a call whose message never reached its handler (S7.11)', () => {
+  it('fails with kind limit when too many wait for the handler', async () => {
+    const { world, alice, bob } = pair()
+    const [connection] = world.connect(alice, bob, { init: { maxQueuedBehaviourEvents: 2 } })
+    await world.settle()
+    const calls = Array.from({ length: 4 }, async () => await alice.behaviours.opener.open(BOB))
+    const outcomes = Promise.allSettled(calls)
+    await world.settle()
+    const failed = (await outcomes).filter(({ status }) => status === 'rejected')
+    expect(failed).toHaveLength(2)
+    expect(failed).toMatchObject(failed.map(() => ({ reason: { name: 'StreamUpgradeError', kind: 'limit' } })))
+    expect(connection.streams).toHaveLength(2)
+  })
+
+  it('fails with kind aborted when the behaviour is switched off meanwhile', async () => {
+    const world = new VirtualWorld()
+    const other = new RecordingBehaviour()
+    const alice = world.node(ALICE, { opener: toggle(opener()), other })
+    const [connection] = world.connect(alice, world.node(BOB, { opener: opener() }))
+    await world.settle()
+    const failed = expect(alice.behaviours.opener.inner.open(BOB)).rejects.toMatchObject({ name: 'StreamUpgradeError', kind: 'aborted' })
+    // Polled when the message has been handed to the connection, and before the handler sees it.
+    other.onPoll = () => { alice.behaviours.opener.disable() }
+    other.emit('now')
+    await world.settle()
+    await failed
+    expect(connection.streams).toEqual([])
   })
 })

@@ -1,9 +1,12 @@
 import { getEventListeners } from 'node:events'
 import { StreamCloseEvent } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
+import { PingHandler } from '../../src/behaviours/ping-handler.ts'
 import { ping } from '../../src/behaviours/ping.ts'
 import { protocolBehaviour } from '../../src/behaviours/protocol-behaviour.ts'
+import { seededRandom } from '../../src/core/seeded-random.ts'
 import { ALICE, BOB, CAROL, VirtualWorld } from '../support/virtual-world.ts'
+import type { AnyBehaviour } from '../../src/behaviour/network-behaviour.ts'
 import type { NegotiatedStream } from '../../src/behaviour/negotiated-stream.ts'
 import type { FakeStream } from '../support/fake-stream.ts'
 import type { PingInit } from '../../src/behaviours/ping.ts'
@@ -265,6 +268,111 @@ describe('ping, outbound', () => {
   })
 })
 
+describe('ping with jitter', () => {
+  /** When the peer got each payload. */
+  function arrivals (behaviour: (world: VirtualWorld) => AnyBehaviour) {
+    const world = new VirtualWorld(0)
+    const at: number[] = []
+    const alice = world.node(ALICE, { ping: behaviour(world) })
+    const bob = world.node(BOB, {
+      peer: protocolBehaviour({
+        protocols: PING,
+        async inbound (stream) {
+          for await (const chunk of stream) {
+            at.push(world.clock.now)
+            stream.send(chunk)
+          }
+        }
+      })
+    })
+    world.connect(alice, bob, { init: { idleTimeoutMs: Infinity } })
+    return { world, gaps: () => at.slice(1).map((instant, index) => instant - at[index]!) }
+  }
+
+  it('adds its share of jitterMs to every interval, by the random numbers that it is given', async () => {
+    const config = { intervalMs: 1000, jitterMs: 400, timeoutMs: 500, maxFailures: Infinity }
+    const expected = seededRandom(7)
+    const { world, gaps } = arrivals(() => {
+      const random = seededRandom(7)
+      return { commitEstablished: () => new PingHandler(config, random) }
+    })
+    await world.advance(6000)
+
+    expect(gaps()).toHaveLength(5)
+    for (const gap of gaps()) {
+      expect(gap).toBeCloseTo(1000 + 400 * expected(), 6)
+    }
+  })
+
+  it('stays between the interval and the interval with all of jitterMs', async () => {
+    const { world, gaps } = arrivals(() => ping({ intervalMs: 100, jitterMs: 50 }))
+    await world.advance(10_000)
+
+    expect(gaps().length).toBeGreaterThan(60)
+    expect(Math.min(...gaps())).toBeGreaterThanOrEqual(100)
+    expect(Math.max(...gaps())).toBeLessThanOrEqual(150)
+    expect(new Set(gaps()).size).toBeGreaterThan(1)
+  })
+})
+
+describe('ping with maxFailures', () => {
+  it('aborts the connection when so many pings in a row failed, after the event', async () => {
+    const { world, alice, far } = withPeer(beSilent, { intervalMs: 1000, timeoutMs: 500, maxFailures: 3 })
+    await world.advance(10_000)
+
+    expect(alice.events.map(({ event }) => event)).toMatchObject([{ failures: 1 }, { failures: 2 }, { failures: 3 }])
+    expect(alice.logOf('connection-closed')).toMatchObject([{ reason: 'aborted', cause: { name: 'TimeoutError' } }])
+    expect(alice.log.at(-1)?.type).toBe('connection-closed')
+    expect(far.status.phase).toBe('closed')
+  })
+
+  it('never does so for the free failure after a success, which counts all the same', async () => {
+    let streams = 0
+    const { world, alice, connection } = withPeer(async (stream) => {
+      streams++
+      if (streams === 1) {
+        await echoOnce(stream)
+      }
+      await beSilent(stream)
+    }, { intervalMs: 1000, timeoutMs: 500, maxFailures: 1 })
+    await world.advance(1600)
+    expect(connection.status.phase).toBe('open')
+    await world.advance(1000)
+
+    expect(alice.events.map(({ event }) => event)).toMatchObject([{ type: 'pong' }, { type: 'failure', failures: 2 }])
+    expect(alice.logOf('connection-closed')).toMatchObject([{ reason: 'aborted' }])
+  })
+
+  it('begins to count anew with every answer', async () => {
+    let streams = 0
+    const { world, alice, connection } = withPeer(async (stream) => {
+      streams++
+      await (streams % 2 === 1 ? beSilent(stream) : echoOnce(stream))
+    }, { intervalMs: 1000, timeoutMs: 500, maxFailures: 2 })
+    await world.advance(9000)
+
+    expect(alice.events.length).toBeGreaterThan(4)
+    expect(connection.status.phase).toBe('open')
+  })
+
+  it('leaves a peer alone that does not speak ping', async () => {
+    const world = new VirtualWorld(10)
+    const alice = world.node(ALICE, { ping: ping({ intervalMs: 1000, maxFailures: 1 }) })
+    const [connection] = world.connect(alice, world.node(BOB, {}), { init: { idleTimeoutMs: Infinity } })
+    await world.advance(25_000)
+
+    expect(connection.status.phase).toBe('open')
+  })
+
+  it('never closes anything by default', async () => {
+    const { world, alice, connection } = withPeer(beSilent, { intervalMs: 100, timeoutMs: 100 })
+    await world.advance(5000)
+
+    expect(alice.events.length).toBeGreaterThan(20)
+    expect(connection.status.phase).toBe('open')
+  })
+})
+
 describe('ping, inbound', () => {
   const payload = Uint8Array.from({ length: 32 }, (_, at) => at)
 
@@ -302,21 +410,23 @@ describe('ping, inbound', () => {
     expect(chunks).toEqual([payload, Uint8Array.from([...payload, ...payload])])
   })
 
-  it('does not read a peer that does not read its echoes', async () => {
+  it('does not read a peer that does not read its echoes (S5.12)', async () => {
+    const PAYLOADS_HELD = 65_536 / 32
     const { world, connection, far } = twoNodes({ intervalMs: Infinity })
     const stream = await far.openRaw(PING)
     const chunks = await received(stream)
     const inbound = connection.streams.at(-1) as NegotiatedStream & { isClogged: boolean, unclog (): void }
     inbound.isClogged = true
-    stream.send(payload)
+    const many = new Uint8Array(PAYLOADS_HELD * payload.length)
+    stream.send(many)
     await world.advance(100)
     stream.send(payload)
     await world.advance(100)
-    expect(inbound.writeBufferLength).toBe(32)
+    expect(inbound.writeBufferLength).toBe(many.length)
     inbound.unclog()
     await world.advance(100)
 
-    expect(chunks).toEqual([payload, payload])
+    expect(chunks.reduce((sum, { length }) => sum + length, 0)).toBe(many.length + payload.length)
   })
 
   it('ends its side when the peer ends the other', async () => {
@@ -463,6 +573,8 @@ describe('ping()', () => {
   it('refuses options that are unknown or out of range', () => {
     expect(() => ping({ intervalMs: -1 })).toThrow(RangeError)
     expect(() => ping({ timeoutMs: NaN })).toThrow(RangeError)
+    expect(() => ping({ maxFailures: 0 })).toThrow(RangeError)
+    expect(() => ping({ jitterMs: Infinity })).toThrow(RangeError)
     expect(() => ping(Object.freeze({ interval: 1 }) as PingInit)).toThrow(TypeError)
   })
 })

@@ -551,6 +551,9 @@ describe('options that make no sense', () => {
   it.each<[unknown, string]>([
     [{ protocols: CHAT }, 'protocols must be an array of names, received string'],
     [{ signal: 1 }, 'signal must be an AbortSignal, received number'],
+    [{ lazy: 'yes' }, 'Cannot open stream: lazy must be true or false, received string'],
+    [{ lazy: 1 }, 'lazy must be true or false, received number'],
+    [{ lazy: null }, 'lazy must be true or false, received null'],
     [{ protocol: [CHAT] }, 'did you mean protocols? Known are signal, timeoutMs, protocols, lazy']
   ])('%o is refused by open()', async (options, message) => {
     const world = new VirtualWorld(10)

@@ -5,7 +5,7 @@ import { requestResponse } from '../../src/behaviours/request-response.ts'
 import { ProtocolList } from '../../src/protocols/protocol-list.ts'
 import { ALICE, BOB, CAROL, VirtualWorld } from '../support/virtual-world.ts'
 import type { NegotiatedStream } from '../../src/behaviour/negotiated-stream.ts'
-import type { ReceivedRequest, RequestResponseInit } from '../../src/behaviours/request-response.ts'
+import type { Codec, ReceivedRequest, RequestResponseInit } from '../../src/behaviours/request-response.ts'
 import type { FakeStream } from '../support/fake-stream.ts'
 
 const FILES = '/files/1.0.0'
@@ -89,7 +89,7 @@ describe('options that make no sense', () => {
   it.each<[unknown, string]>([
     [undefined, 'options must be an object, received undefined'],
     [{}, 'protocols must be a name, an array of names or a ProtocolList, received undefined'],
-    [{ protocols: FILES, serves: 1 }, 'there is no option "serves", did you mean serve? Known are protocols, serve, maxRequestBytes'],
+    [{ protocols: FILES, serves: 1 }, 'there is no option "serves", did you mean serve? Known are protocols, serve, codec, maxRequestBytes'],
     [{ protocols: FILES, serve: 1 }, 'serve must be a function, received number']
   ])('%o is refused', (init, message) => {
     expect(() => make(init)).toThrow(expect.objectContaining({
@@ -329,7 +329,7 @@ describe('the one outcome of a request', () => {
   it('is an error of the caller for a request that is no bytes, too long, or has a bad timeout', async () => {
     const { files } = twoNodes({}, { maxRequestBytes: 10 })
 
-    await expect(files.request(BOB, 'text' as unknown as Uint8Array)).rejects.toThrow(new TypeError('Cannot request: the request must be a Uint8Array, received string'))
+    await expect(files.request(BOB, 'text' as unknown as Uint8Array)).rejects.toThrow(new TypeError('Cannot request: a request must be a Uint8Array, received string'))
     await expect(files.request(BOB, new Uint8Array(11))).rejects.toThrow(new RangeError('Cannot request: a request must have at most 10 bytes, received 11'))
     await expect(files.request(BOB, new Uint8Array(1), { timeoutMs: NaN })).rejects.toThrow(RangeError)
   })
@@ -491,8 +491,8 @@ describe('what a peer can do', () => {
     expect(stream.status).toBe('reset')
   })
 
-  it('cannot have more than maxInboundRequests under way; an ended one makes room', async () => {
-    const { world, bob, connection } = twoNodes({ maxInboundRequests: 2 })
+  it('cannot have more than maxInboundRequests under way and none that waits; an ended one makes room', async () => {
+    const { world, bob, connection } = twoNodes({ maxInboundRequests: 2, maxQueuedInboundRequests: 0 })
     const streams = [await connection.openRaw(FILES), await connection.openRaw(FILES), await connection.openRaw(FILES)]
     await world.advance(100)
     expect(streams.map(({ status }) => status)).toEqual(['open', 'open', 'reset'])
@@ -503,6 +503,51 @@ describe('what a peer can do', () => {
     const fourth = await connection.openRaw(FILES)
     await world.advance(100)
     expect(fourth.status).toBe('open')
+  })
+
+  it('has its other requests wait, unread, in order of arrival, and no more than maxQueuedInboundRequests', async () => {
+    const { world, bob, connection, far } = twoNodes({ maxInboundRequests: 1, maxQueuedInboundRequests: 2 })
+    const streams: NegotiatedStream[] = []
+    for (const text of ['a', 'b', 'c', 'd']) {
+      const stream = await connection.openRaw(FILES)
+      streams.push(stream)
+      if (stream.status === 'open') {
+        stream.send(bytesOf(text))
+        await stream.close()
+      }
+    }
+    await world.advance(100)
+    expect(bob.events).toMatchObject([{ event: { type: 'request', request: bytesOf('a') } }, { event: { type: 'inbound-failure', error: { name: 'RangeError' } } }])
+    expect(far.streams.slice(1, 3)).toMatchObject([{ readStatus: 'paused' }, { readStatus: 'paused' }])
+    expect(streams[3]?.status).toBe('reset')
+
+    const answers = streams.map(() => '')
+    streams.forEach((stream, at) => { stream.addEventListener('message', ({ data }) => { answers[at] = `${answers[at] ?? ''}${textOf(data.subarray())}` }) })
+    for (const entry of [0, 2, 3]) {
+      void (bob.events[entry]?.event as ReceivedRequest).respond(bytesOf(`answer ${entry}`))
+      await world.advance(100)
+    }
+    expect(bob.events.slice(2)).toMatchObject([{ event: { request: bytesOf('b') } }, { event: { request: bytesOf('c') } }])
+    expect(answers).toEqual(['answer 0', 'answer 2', 'answer 3', ''])
+    expect(streams.slice(0, 3).map(({ status }) => status)).toEqual(['closed', 'closed', 'closed'])
+  })
+
+  it('gains no place by waiting requests that it gave up, or whose time has passed', async () => {
+    const { world, bob, connection } = twoNodes({ maxInboundRequests: 1, maxQueuedInboundRequests: 1, timeoutMs: 1000 })
+    await connection.openRaw(FILES)
+    const gaveUp = await connection.openRaw(FILES)
+    gaveUp.abort(new Error('never mind'))
+    await world.advance(100)
+    const late = await connection.openRaw(FILES)
+    await world.advance(1000)
+
+    expect(late.status).toBe('reset')
+    expect(bob.events).toMatchObject(['StreamResetError', 'TimeoutError', 'TimeoutError'].map((name) => ({ event: { type: 'inbound-failure', error: { name } } })))
+    const next = await connection.openRaw(FILES)
+    next.send(bytesOf('next'))
+    await next.close()
+    await world.advance(100)
+    expect(bob.events[3]).toMatchObject({ event: { type: 'request', request: bytesOf('next') } })
   })
 
   it('cannot keep a request open by never ending it', async () => {
@@ -582,6 +627,151 @@ describe('what `serve` throws', () => {
   })
 })
 
+describe('a codec', () => {
+  interface Sum { readonly terms: readonly number[] }
+  /** A comma-separated list there, a number back. */
+  const sums: Codec<Sum, number> = {
+    encodeRequest: ({ terms }) => bytesOf(terms.join()),
+    decodeRequest (bytes) {
+      const terms = textOf(bytes).split(',').map(Number)
+      if (terms.some(Number.isNaN)) {
+        throw new SyntaxError(`no numbers: ${textOf(bytes)}`)
+      }
+      return { terms }
+    },
+    encodeResponse (sum) {
+      if (!Number.isSafeInteger(sum)) {
+        throw new RangeError('too large')
+      }
+      return bytesOf(String(sum))
+    },
+    decodeResponse (bytes) {
+      const sum = Number(textOf(bytes))
+      if (Number.isNaN(sum)) {
+        throw new SyntaxError(`no number: ${textOf(bytes)}`)
+      }
+      return sum
+    }
+  }
+  const add = ({ terms }: Sum): number => terms.reduce((sum, term) => sum + term, 0)
+
+  function summing (bob: Partial<RequestResponseInit<Sum, number>> = {}, codec = sums) {
+    const world = new VirtualWorld(10)
+    const alice = world.node(ALICE, { sums: requestResponse({ protocols: FILES, codec, maxRequestBytes: 12 }) })
+    const other = world.node(BOB, { sums: requestResponse({ protocols: FILES, codec: sums, ...bob }) })
+    const [connection, far] = world.connect(alice, other)
+    return { world, bob: other, connection, far, request: async (...terms: number[]) => await alice.behaviours.sums.request(BOB, { terms }) }
+  }
+
+  it('gives requests and responses their types on both sides', async () => {
+    const { world, request } = summing({ serve: add })
+    const response = outcomeOf(request(1, 2, 3))
+    await world.advance(100)
+
+    expect(response.value).toBe(6)
+  })
+
+  it('serves events, too: respond() takes a value, and another one when the codec did not want the first', async () => {
+    const { world, bob, request } = summing()
+    const response = outcomeOf(request(4, 5))
+    await world.advance(50)
+    const [received] = bob.events
+    if (received?.event.type !== 'request') {
+      throw new Error('no request came')
+    }
+    expect(received.event.request.terms).toEqual([4, 5])
+    await expect(received.event.respond(0.5)).rejects.toThrow('too large')
+    void received.event.respond(9)
+    await world.advance(50)
+
+    expect(response.value).toBe(9)
+  })
+
+  it('that does not know the response makes the request fail, with its error as the cause', async () => {
+    const world = new VirtualWorld(10)
+    const alice = world.node(ALICE, { sums: requestResponse({ protocols: FILES, codec: sums }) })
+    const bob = world.node(BOB, { sums: requestResponse({ protocols: FILES, serve: () => bytesOf('many') }) })
+    const [connection] = world.connect(alice, bob)
+    const response = outcomeOf(alice.behaviours.sums.request(BOB, { terms: [1] }))
+    await world.advance(100)
+
+    expect(response.error).toMatchObject({
+      name: 'RemoteProtocolError', outcome: 'invalid', message: 'Cannot decode the response of the peer', cause: { name: 'SyntaxError' }
+    })
+    expect(connection.status.phase).toBe('open')
+  })
+
+  it('that does not know the request resets its stream, with an event; the application is not asked', async () => {
+    const serve = vi.fn(add)
+    const { world, bob, connection } = summing({ serve })
+    const stream = await connection.openRaw(FILES)
+    stream.send(bytesOf('one,two'))
+    await stream.close()
+    await world.advance(100)
+
+    expect(stream.status).toBe('reset')
+    expect(serve).not.toHaveBeenCalled()
+    expect(bob.events).toMatchObject([{
+      event: { type: 'inbound-failure', error: { name: 'RemoteProtocolError', outcome: 'invalid', message: 'Cannot decode the request of the peer', cause: { name: 'SyntaxError' } } }
+    }])
+    expect(bob.logOf('handler-error')).toEqual([])
+  })
+
+  it('that throws over a request fails that call, before anything is sent', async () => {
+    const { world, request, connection } = summing({}, { ...sums, encodeRequest: () => { throw new Error('not today') } })
+    await expect(request(1)).rejects.toThrow('not today')
+    await world.advance(50)
+
+    expect(connection.streams).toEqual([])
+  })
+
+  it('has what it encodes checked: bytes, and not too many', async () => {
+    const { request } = summing()
+    await expect(request(1_000_000, 1_000_000)).rejects.toThrow(new RangeError('Cannot request: a request must have at most 12 bytes, received 15'))
+    const wrong = summing({}, { ...sums, encodeRequest: (() => 'text') as never })
+    await expect(wrong.request(1)).rejects.toThrow(new TypeError('Cannot request: a request must be a Uint8Array, received string'))
+  })
+
+  it('that throws over what `serve` gave is reported, and resets that stream (S4.15)', async () => {
+    const { world, bob, request } = summing({ serve: () => Infinity })
+    const response = outcomeOf(request(1))
+    await world.advance(100)
+
+    expect(response.error?.name).toBe('StreamResetError')
+    expect(bob.logOf('handler-error')).toMatchObject([{ behaviour: 'sums', cause: { message: 'too large' } }])
+  })
+
+  it('keeps its this', async () => {
+    class Counting implements Codec<string, string> {
+      count = 0
+      encodeRequest (text: string) { return this.#encode(text) }
+      decodeRequest (bytes: Uint8Array) { return this.#decode(bytes) }
+      encodeResponse (text: string) { return this.#encode(text) }
+      decodeResponse (bytes: Uint8Array) { return this.#decode(bytes) }
+      #encode (text: string) { this.count++; return bytesOf(text) }
+      #decode (bytes: Uint8Array) { this.count++; return textOf(bytes) }
+    }
+    const world = new VirtualWorld(10)
+    const codec = new Counting()
+    const alice = world.node(ALICE, { texts: requestResponse({ protocols: FILES, codec }) })
+    const bob = world.node(BOB, { texts: requestResponse({ protocols: FILES, codec, serve: text => text.toUpperCase() }) })
+    world.connect(alice, bob)
+    const response = outcomeOf(alice.behaviours.texts.request(BOB, 'loud'))
+    await world.advance(100)
+
+    expect([response.value, codec.count]).toEqual(['LOUD', 4])
+  })
+
+  it.each<[unknown, string]>([
+    ['json', `codec must be an object with encodeRequest, decodeRequest, encodeResponse, decodeResponse, received string`],
+    [null, `codec must be an object with encodeRequest, decodeRequest, encodeResponse, decodeResponse, received null`],
+    [{ ...sums, decodeResponse: undefined }, 'codec must have decodeResponse()'],
+    [{ ...sums, encodeRequest: 1 }, 'codec.encodeRequest must be a function, received number']
+  ])('is refused when it is %o', (codec, message) => {
+    expect(() => requestResponse({ protocols: FILES, codec: codec as never })).toThrow(new TypeError(`Cannot make a request-response behaviour: ${message}`))
+  })
+})
+
 describe('request handlers', () => {
   it('take no notice of changes of protocols', async () => {
     const { world, bob, far, files } = twoNodes({ serve: request => request })
@@ -599,6 +789,7 @@ describe('requestResponse()', () => {
     expect(() => requestResponse({ protocols: 'files' })).toThrow(TypeError)
     expect(() => requestResponse({ protocols: FILES, maxRequestBytes: -1 })).toThrow(RangeError)
     expect(() => requestResponse({ protocols: FILES, maxOutboundRequests: 0 })).toThrow(RangeError)
+    expect(() => requestResponse({ protocols: FILES, maxInboundRequests: 0 })).toThrow(RangeError)
     expect(() => requestResponse({ protocols: FILES, timeout: 1 } as RequestResponseInit)).toThrow(TypeError)
   })
 

@@ -2,25 +2,36 @@ import { describe, expect, it } from 'vitest'
 import { PingHandler } from '../../src/behaviours/ping-handler.ts'
 import { protocolHandler } from '../../src/behaviours/protocol-handler.ts'
 import { RequestHandler } from '../../src/behaviours/request-handler.ts'
+import { streams } from '../../src/behaviours/streams.ts'
 import { Calls } from '../../src/behaviours/calls.ts'
+import { BYTES } from '../../src/behaviours/codec.ts'
 import { PENDING } from '../../src/core/poll.ts'
 import { composeHandlers } from '../../src/handler/compose.ts'
 import { ProtocolList } from '../../src/protocols/index.ts'
 import { RecordingHandler, handlerComplianceSuite } from '../../src/testing/index.ts'
-import { ALICE, SOMEWHERE } from '../support/virtual-world.ts'
+import { ALICE, NEVER_ABORTED, SOMEWHERE } from '../support/virtual-world.ts'
 import type { PollContext, ProtocolsChange } from 'libp2p-behaviours'
+import type { AnyHandler } from '../../src/behaviour/connection-handler.ts'
 import type { ComplianceSubject } from '../../src/testing/index.ts'
 import type { ConnectionEvent } from '../../src/handler/connection-handler.ts'
 
 const runner = { describe, it }
 
-const ping = () => new PingHandler({ intervalMs: 1000, timeoutMs: 500 })
+const ping = () => new PingHandler({ intervalMs: 1000, jitterMs: 100, timeoutMs: 500, maxFailures: 3 }, () => 0.5)
 const openStream = { type: 'open-stream' } as const
 
-function requestHandler (): RequestHandler {
-  const limits = { maxRequestBytes: 100, maxResponseBytes: 100, maxInboundRequests: 2, maxOutboundRequests: 2, timeoutMs: 1000 }
-  const connection = { id: 'c1', peer: ALICE, direction: 'outbound', address: SOMEWHERE, limits: undefined, signal: new AbortController().signal } as const
-  return new RequestHandler({ protocols: ['/compliance/request/1.0.0'], serve: () => new Uint8Array(1), limits }, connection)
+const connection = { id: 'c1', peer: ALICE, direction: 'outbound', address: SOMEWHERE, limits: undefined, signal: NEVER_ABORTED } as const
+
+function requestHandler (): RequestHandler<Uint8Array, Uint8Array> {
+  const limits = { maxRequestBytes: 100, maxResponseBytes: 100, maxInboundRequests: 2, maxQueuedInboundRequests: 1, maxOutboundRequests: 2, timeoutMs: 1000 }
+  return new RequestHandler({ protocols: ['/compliance/request/1.0.0'], serve: () => new Uint8Array(1), codec: BYTES, limits }, connection)
+}
+
+function streamsHandler (): AnyHandler {
+  const behaviour = streams()
+  behaviour.accept('/compliance/accepted/1.0.0')
+  behaviour.serve('/compliance/served/1.0.0', () => {})
+  return behaviour.commitEstablished(connection) as AnyHandler
 }
 
 function send (): unknown {
@@ -41,6 +52,7 @@ handlerComplianceSuite(runner, 'protocolHandler', {
 })
 handlerComplianceSuite(runner, 'the handler of ping', { create: ping, behaviourEvents: [{ type: 'ping-now' }] })
 handlerComplianceSuite(runner, 'the handler of requestResponse', { create: requestHandler, get behaviourEvents () { return [send(), send(), send()] } })
+handlerComplianceSuite(runner, 'the handler of streams', { create: streamsHandler, behaviourEvents: [{ ...openStream, protocols: ['/other/1'] }] })
 handlerComplianceSuite(runner, 'RecordingHandler', { create: () => new RecordingHandler(['/a']) })
 
 /** Rules of the suite that a handler breaks. */

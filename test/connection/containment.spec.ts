@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { PENDING } from '../../src/core/poll.ts'
 import { composeHandlers } from '../../src/handler/compose.ts'
+import { mapHandler } from '../../src/handler/map.ts'
 import { ProtocolList } from '../../src/protocols/index.ts'
 import { RecordingHandler, ScriptedConnection, ScriptedStream } from '../../src/testing/index.ts'
 import { eventsOf, failuresOf, inbound, outbound, outputsOf, reportsOf, settle } from '../support/scripted.ts'
@@ -365,7 +366,7 @@ describe('Connection: a muxer that misbehaves (S5.11)', () => {
       test.connection.handleStreamData(stream, wire('00'))
     }],
     ['reset of a late grant', (test, _handler, broken) => {
-      test.connection.handleOutboundStream({ options: 'old' }, Object.assign(new ScriptedStream(), { reset: broken }))
+      test.connection.handleOutboundStream({ options: 'old', protocols: [] }, Object.assign(new ScriptedStream(), { reset: broken }))
     }],
     ['reset of a task’s stream', (test, handler, broken) => {
       handler.onEvent = () => task().promise
@@ -484,5 +485,29 @@ describe('Connection: a poll that returns neither an output nor PENDING (S4.15)'
     expect(reportsOf(test, 'handler-error')).toMatchObject([
       { handler: 'broken', method: 'poll', cause: { message: expect.stringContaining(message) as string } }
     ])
+  })
+})
+
+describe('Connection: a pollClose that is async (S4.15)', () => {
+  const asyncLast = () => ({
+    listenProtocols: () => [], onConnectionEvent: () => {}, pollClose: (async () => await Promise.reject(new Error('async'))) as never
+  })
+
+  it.each([
+    ['an only handler', () => asyncLast(), ''],
+    ['a part', () => composeHandlers({ well: new RecordingHandler(['/a']), broken: asyncLast() }), 'broken'],
+    ['a mapped handler', () => mapHandler(asyncLast(), { out: (event) => event }), '']
+  ])('of %s counts as a throw of it, and the connection ends', (_name, make, handler) => {
+    const test = new ScriptedConnection(make())
+    test.connection.close()
+    test.drive()
+    test.connection.handleMuxerClosed()
+    test.drive()
+    expect(outputsOf(test, 'handler-event')).toEqual([])
+    expect(reportsOf(test, 'handler-error')).toMatchObject([{
+      handler, method: 'pollClose',
+      cause: { name: 'TypeError', message: 'pollClose must return an event, undefined or PENDING, received a promise: it must not be async' }
+    }])
+    expect(test.outputs.at(-1)).toMatchObject({ type: 'closed' })
   })
 })

@@ -38,7 +38,7 @@ describe('Connection: outbound requests', () => {
   it('a request opens a stream, negotiates it and comes back with its info (S4.3, S5.5)', () => {
     const { handler, test } = setup()
     request({ handler, test }, 'x')
-    expect(test.muxer.openings).toEqual([{ options: undefined }])
+    expect(test.muxer.openings).toMatchObject([{ options: undefined, protocols: ['/a'] }])
     const stream = test.grant()
     expect(stream.writes.map(toHex)).toEqual([hex('HDR A')])
     expect(stream.isStarted).toBe(true)
@@ -592,7 +592,7 @@ describe('Connection: streams for the host', () => {
     const { handler, test } = setup()
     test.connection.requestHostStream({ protocols: ['/a'], options: { some: 'options' }, token: 'h' }, 0)
     test.drive()
-    expect(test.muxer.openings).toEqual([{ options: { some: 'options' } }])
+    expect(test.muxer.openings).toMatchObject([{ options: { some: 'options' }, protocols: ['/a'] }])
     const stream = test.grant()
     test.feed(stream, wire('HDR A pong'))
     expect(outputsOf(test, 'host-stream-opened')).toEqual([{ type: 'host-stream-opened', token: 'h', port: stream, protocol: '/a' }])

@@ -206,7 +206,7 @@ describe('Connection: notices of the remote set', () => {
     expect(test.connection.remoteProtocols.toArray()).toEqual(['/a', '/h'])
     expect(test.connection.hasRemoteReport).toBe(true)
     test.connection.handleRemoteReport('replaced', [])
-    test.drive()
+    test.advance(100)
     for (const handler of [left, right, nested]) {
       expect(noticesOf(handler, 'remote')).toEqual([['added', ['/a']], ['added', ['/h']], ['removed', ['/a', '/h']]])
     }

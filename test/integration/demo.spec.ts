@@ -89,7 +89,7 @@ describe('npm start', () => {
     [['dial', 'not-an-address'], /"not-an-address" is no multiaddr/],
     [['listen', '--port', '99999'], /--port must be a whole number from 0 to 65535/],
     [['listen', '--port', 'x'], /--port must be a whole number/],
-    [['--port', '1'], /--port goes with listen only/],
+    [['--port', '1'], /--port goes with listen and share only/],
     [['listen', 'more'], /there is nothing to do with "more"/],
     [['--unknown'], /unknown/i]
   ])('says what is wrong with %j in one line and exits with 2', async (args, message) => {

@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { Advertiser } from '../../src/libp2p/advertise.ts'
-import { HostProtocolFeed, resetStrayStream } from '../../src/libp2p/host-protocols.ts'
+import { HostProtocolFeed } from '../../src/libp2p/host-protocols.ts'
 import { ManualScheduler } from '../support/manual-scheduler.ts'
 import { RecordingHost } from '../support/host-parts.ts'
+
+/** Handles our entries in the registrar. */
+const serve = (): void => {}
 
 function advertising () {
   const host = new RecordingHost()
   const scheduler = new ManualScheduler()
-  const feed = new HostProtocolFeed(host.registrar as never)
+  const feed = new HostProtocolFeed(host.registrar as never, serve)
   const errors: unknown[] = []
   const node = { declared: [] as readonly string[] }
   const advertiser = new Advertiser({
@@ -16,7 +19,7 @@ function advertising () {
     registrar: host.registrar as never,
     host: feed,
     scheduler,
-    log: { error: (...args: unknown[]) => { errors.push(args.at(-1)) } } as never,
+    log: { error: (...args: unknown[]) => { errors.push(args.at(-1)) } },
     declared: () => node.declared
   })
   return {
@@ -39,7 +42,7 @@ describe('Advertiser (S3.22)', () => {
     expect(host.takeCalls()).toEqual([])
     await advertiser.start()
     expect(host.takeCalls()).toEqual(['patch /a /b /ping', 'handle /a', 'handle /b'])
-    expect(host.handlers.get('/a')).toBe(resetStrayStream)
+    expect(host.handlers.get('/a')).toBe(serve)
   })
 
   it('makes one patch for all that changed in a turn, and none when nothing did', async () => {
@@ -157,11 +160,11 @@ describe('Advertiser (S3.22)', () => {
 describe('HostProtocolFeed', () => {
   it('lists what others registered, without our entries and without what is no name', () => {
     const host = new RecordingHost()
-    const feed = new HostProtocolFeed(host.registrar as never)
+    const feed = new HostProtocolFeed(host.registrar as never, serve)
     host.register('/b')
     host.register('/a')
     host.register('no-slash')
-    host.register('/ours', resetStrayStream)
+    host.register('/ours', serve)
     expect(feed.list.snapshot).toEqual([])
     feed.refresh()
     expect(feed.list.snapshot).toEqual(['/a', '/b'])
@@ -172,17 +175,11 @@ describe('HostProtocolFeed', () => {
 
   it('answers for a name that the list lacks, and then lists it', () => {
     const host = new RecordingHost()
-    const feed = new HostProtocolFeed(host.registrar as never)
+    const feed = new HostProtocolFeed(host.registrar as never, serve)
     host.register('/late')
     host.register('no-slash')
-    host.register('/ours', resetStrayStream)
+    host.register('/ours', serve)
     expect(['/late', 'no-slash', '/ours', '/none'].map((name) => feed.offers(name))).toEqual([true, true, false, false])
     expect(feed.list.snapshot).toEqual(['/late'])
-  })
-
-  it('resets streams that reach an entry of ours', () => {
-    const errors: Error[] = []
-    void resetStrayStream({ protocol: '/a', abort: (error: Error) => { errors.push(error) } } as never, undefined as never)
-    expect(errors).toMatchObject([{ message: expect.stringContaining('"/a"') as string }])
   })
 })

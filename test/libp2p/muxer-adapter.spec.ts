@@ -2,6 +2,7 @@ import '../support/polyfill.ts'
 import { describe, expect, it } from 'vitest'
 import { MuxerAdapter } from '../../src/libp2p/muxer-adapter.ts'
 import { NegotiatedMuxer } from '../../src/libp2p/negotiated-muxer.ts'
+import { InnerMuxer } from '../../src/libp2p/stream-source.ts'
 import { FakeMuxer } from '../support/fake-muxer.ts'
 import { ManualScheduler } from '../support/manual-scheduler.ts'
 import type { Connection } from '@libp2p/interface'
@@ -30,7 +31,7 @@ function ending () {
     close: () => { log.push('machine.close') },
     abort: (error) => { log.push(`machine.abort ${error.message}`) }
   }
-  const port = new MuxerAdapter(host as unknown as Connection, muxer, new ManualScheduler(), user)
+  const port = new MuxerAdapter(host as unknown as Connection, new InnerMuxer(muxer), new ManualScheduler(), user)
   muxer.owner = {
     isOpen: true,
     inboundStream: () => {},
@@ -131,12 +132,12 @@ describe('the end of a connection (HOST.md 5.4)', () => {
 describe('openStream', () => {
   it('passes the options of the host on, and tells what came of it', async () => {
     const { inner, port, log, settle } = ending()
-    port.openStream({ options: { maxReadBufferLength: 1 } })
-    port.openStream({ options: undefined })
+    port.openStream({ options: { maxReadBufferLength: 1 }, protocols: [] })
+    port.openStream({ options: undefined, protocols: [] })
     inner.createStream = async () => Promise.reject(new Error('no more'))
-    const refused = { options: undefined }
+    const refused = { options: undefined, protocols: [] }
     port.openStream(refused)
-    port.cancelOpening()
+    port.cancelOpening(refused)
     await settle()
     expect(inner.asked).toEqual([['createStream', { maxReadBufferLength: 1 }], ['createStream', {}]])
     expect(log).toEqual(['opened', 'opened', 'failed no more'])

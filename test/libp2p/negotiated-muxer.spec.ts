@@ -3,13 +3,14 @@ import { serviceCapabilities } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { muxerOf, negotiated } from '../../src/libp2p/negotiated-muxer.ts'
 import { FakeMuxer } from '../support/fake-muxer.ts'
+import { fakeStreams } from '../support/fake-stream.ts'
 import type { Connection, Stream, StreamMuxerFactory } from '@libp2p/interface'
 import type { MuxerOwner, NegotiatedMuxer } from '../../src/libp2p/negotiated-muxer.ts'
 
 function wrapped () {
   const inner = new FakeMuxer()
   const factory: StreamMuxerFactory = { protocol: inner.protocol, createStreamMuxer: () => inner }
-  negotiated(() => factory)({}).createStreamMuxer(undefined as never)
+  negotiated(() => factory)({}).createStreamMuxer(fakeStreams((deliver) => { deliver() })[0])
   return { inner, muxer: muxerOf({ streams: inner.streams } as Connection)! }
 }
 
@@ -52,7 +53,7 @@ describe('negotiated', () => {
     expect(factory.protocol).toBe('/fake/1.0.0')
     expect(factory[serviceCapabilities]).toEqual(['@libp2p/stream-multiplexing'])
     expect(factory[Symbol.toStringTag]).toBe('factory started 1 times')
-    expect(factory.createStreamMuxer(undefined as never)).not.toBeInstanceOf(FakeMuxer)
+    expect(factory.createStreamMuxer(fakeStreams((deliver) => { deliver() })[0])).not.toBeInstanceOf(FakeMuxer)
   })
 
   it('finds the muxer of a connection by its streams, and none for a muxer that was not wrapped', () => {

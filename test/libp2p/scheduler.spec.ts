@@ -120,6 +120,19 @@ describe('a timer of hostScheduler', () => {
     expect(count).toBe(1)
   })
 
+  it('leaves the timer of the host alone when the deadline comes again, or moves away', () => {
+    const timers = watchTimers()
+    const timer = scheduler.timer(() => {})
+    const deadline = scheduler.now() + 60_000.5
+    for (const again of [deadline, deadline, deadline + 1, deadline]) {
+      timer.arm(again)
+    }
+    expect(timers.delays()).toHaveLength(1)
+    timer.arm(deadline - 1000)
+    expect(timers.delays()).toHaveLength(2)
+    timer.clear()
+  })
+
   it.each([2 ** 31, 2 ** 53 - 1])('takes a delay of %d ms for practically never (C03)', async (delay) => {
     const timers = watchTimers()
     let count = 0

@@ -1,7 +1,9 @@
 import '../support/polyfill.ts'
 import { describe, expect, it } from 'vitest'
+import { Backlog } from '../../src/libp2p/backlog.ts'
 import { StreamAdapter } from '../../src/libp2p/stream-adapter.ts'
 import { fakeStreams } from '../support/fake-stream.ts'
+import type { Waiting } from '../../src/libp2p/next-turn.ts'
 import type { StreamSink } from '../../src/libp2p/stream-adapter.ts'
 
 const bytesOf = (text: string) => new TextEncoder().encode(text)
@@ -12,6 +14,7 @@ const tick = async () => new Promise((resolve) => setImmediate(resolve))
 class RecordingSink implements StreamSink {
   readonly told: string[] = []
   isBusy = false
+  readonly backlog = new Backlog({ maxUnflushedBytesPerStream: 8, maxUnflushedBytes: 12 })
   onData: ((port: StreamAdapter, text: string) => void) | undefined
   readonly #waiting: Array<() => void> = []
 
@@ -43,7 +46,8 @@ class RecordingSink implements StreamSink {
   streamEnded (): void { this.#tell('end') }
   streamClosed (): void { this.#tell('closed') }
   streamReset (_port: StreamAdapter, error: Error): void { this.#tell(`reset ${error.name}`) }
-  tellClosingLater (port: StreamAdapter): void { setImmediate(() => { port.tellClosing() }) }
+  tellClosingLater ({ member }: Waiting<StreamAdapter>): void { setImmediate(() => { member.tellClosing() }) }
+  tellClosingNever (): void {}
   streamClosing (): void { this.#tell('closing') }
   ignoreForKeepAlive (): void { this.told.push('ignore') }
 
@@ -397,6 +401,89 @@ describe('a stream that has given its share for this turn (S2.34)', () => {
     remote.send(bytesOf('all'))
     await tick()
     expect(told).toEqual(['data all'])
+  })
+})
+
+describe('a stream whose answers are not taken (S5.12)', () => {
+  /** Each frame of the peer is answered with 5 bytes. */
+  function answered () {
+    const all = adopted()
+    all.sink.onData = port => {
+      try {
+        port.write(bytesOf('12345'))
+      } catch {
+        // It has ended by then, as the machine learns in the same way.
+      }
+    }
+    all.port.start()
+    all.stream.isClogged = true
+    return all
+  }
+
+  it('is not read once it holds as much as it may, and again when it has drained', async () => {
+    const { stream, remote, told } = answered()
+    for (const frame of ['a', 'b', 'c', 'd']) {
+      remote.send(bytesOf(frame))
+      await tick()
+    }
+    expect([told, stream.writeBufferLength, stream.readStatus]).toEqual([['data a', 'data b'], 10, 'paused'])
+    stream.unclog()
+    await tick()
+    expect([told, stream.readStatus]).toEqual([['data a', 'data b', 'data cd'], 'readable'])
+    remote.send(bytesOf('e'))
+    await tick()
+    expect(told.at(-1)).toBe('data e')
+  })
+
+  it('is not read either when all streams of the connection hold as much as they may', async () => {
+    const one = answered()
+    const [other, remote] = fakeStreams((deliver) => { deliver() })
+    other.isClogged = true
+    const port = new StreamAdapter(other, one.sink)
+    void port.stream.write(new Uint8Array(8)).catch(() => {})
+    one.remote.send(bytesOf('a'))
+    await tick()
+    one.remote.send(bytesOf('b'))
+    await tick()
+    expect(one.told).toEqual(['data a'])
+    expect(remote.status).toBe('open')
+    other.unclog()
+    await tick()
+    expect(one.told).toEqual(['data a', 'data b'])
+  })
+
+  it('ends by its deadline all the same, and tells of its own end', async () => {
+    const { port, stream, remote, told } = answered()
+    remote.send(bytesOf('a'))
+    remote.send(bytesOf('b'))
+    remote.send(bytesOf('c'))
+    port.reset(new Error('too late'))
+    await tick()
+    expect([stream.status, told]).toEqual(['aborted', ['data a', 'data b']])
+    const lost = answered()
+    lost.remote.send(bytesOf('a'))
+    lost.remote.send(bytesOf('b'))
+    lost.remote.send(bytesOf('c'))
+    lost.remote.abort(new Error('gone'))
+    await tick()
+    expect(lost.told.slice(-1)).toEqual(['reset StreamResetError'])
+  })
+
+  it('is its user\'s with what came meanwhile, if it was agreed by then', async () => {
+    const { port, stream, remote, sink } = answered()
+    sink.onData = (to, text) => {
+      to.write(bytesOf('1234567890'))
+      if (text === 'agree') {
+        to.accept('/a')
+        to.unread(bytesOf('rest '))
+      }
+    }
+    remote.send(bytesOf('agree'))
+    remote.send(bytesOf('more'))
+    const received: string[] = []
+    port.stream.addEventListener('message', ({ data }) => { received.push(textOf(data)) })
+    await tick()
+    expect([received.join(''), stream.readStatus]).toEqual(['rest more', 'readable'])
   })
 })
 

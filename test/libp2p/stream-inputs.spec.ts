@@ -1,6 +1,7 @@
 import '../support/polyfill.ts'
 import { describe, expect, it } from 'vitest'
 import { ConnectionTurns } from '../../src/libp2p/connection-turns.ts'
+import { TurnBudget } from '../../src/libp2p/turn-budget.ts'
 import { StreamInputs } from '../../src/libp2p/stream-inputs.ts'
 import { fakeStreams } from '../support/fake-stream.ts'
 import { ManualScheduler } from '../support/manual-scheduler.ts'
@@ -39,7 +40,8 @@ function inputs () {
   }
   const scheduler = new ManualScheduler()
   const connection = { status: { phase: 'open' } } as DrainedConnection
-  const streams = new StreamInputs(machine as unknown as Connection<NegotiatedStream>, new ConnectionTurns(turns, connection), scheduler)
+  const budget = new TurnBudget(scheduler, 5)
+  const streams = new StreamInputs(machine as unknown as Connection<NegotiatedStream>, new ConnectionTurns(turns, connection), scheduler, budget, LIMITS)
   const rest = () => {
     state.isBusy = false
     for (const task of waiting.splice(0)) {
@@ -51,12 +53,14 @@ function inputs () {
 
 const stream = () => fakeStreams((deliver) => { deliver() })[0]
 
+const LIMITS = { maxUnflushedBytesPerStream: 65_536, maxUnflushedBytes: 1_048_576 }
+
 describe('StreamInputs', () => {
   it('gives each input with a drain of its own', async () => {
     const { log, streams, ports, scheduler } = inputs()
     const [inbound, outbound] = [stream(), stream()]
     streams.arrived(inbound)
-    streams.opened({ options: undefined }, outbound)
+    streams.opened({ options: undefined, protocols: [] }, outbound, undefined)
     ports[0]?.start()
     inbound.remote.send(new Uint8Array([1]))
     await inbound.remote.close()
@@ -88,7 +92,7 @@ describe('StreamInputs', () => {
     const [inbound, outbound] = [stream(), stream()]
     state.isBusy = true
     streams.arrived(inbound)
-    streams.opened({ options: undefined }, outbound)
+    streams.opened({ options: undefined, protocols: [] }, outbound, undefined)
     inbound.remote.abort(new Error('gone'))
     expect(log).toEqual([])
     rest()

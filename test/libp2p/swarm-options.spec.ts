@@ -7,7 +7,7 @@ const parse = (options: object) => parseSwarmConfig({ behaviours: {}, ...options
 describe('parseSwarmConfig', () => {
   it('fills in the defaults, and lets connections live on when they are idle (S6.5)', () => {
     expect(parse({})).toMatchObject({
-      turnBudgetMs: 5, eventBufferSize: 256, keepProcessAlive: false, correctHostIterators: true, advertise: 'union', onDuplicate: 'first-wins',
+      turnBudgetMs: 5, eventBufferSize: 256, maxStallMs: 10_000, keepProcessAlive: false, correctHostIterators: true, advertise: 'union', onDuplicate: 'first-wins',
       connection: { idleTimeoutMs: Infinity, closeTimeoutMs: 5000, maxNegotiatingInboundStreams: 128 }
     })
   })
@@ -26,12 +26,12 @@ describe('parseSwarmConfig', () => {
   it.each([
     [{ unknown: 1 }, TypeError, 'there is no option "unknown"'],
     [{ idleTimeout: 1 }, TypeError, 'there is no option "idleTimeout", did you mean idleTimeoutMs? Known are behaviours, maxFrameLength'],
-    [{ unknown: 1 }, TypeError, 'turnBudgetMs, eventBufferSize, gateTimeoutMs, keepProcessAlive, correctHostIterators, advertise, onDuplicate'],
+    [{ unknown: 1 }, TypeError, 'turnBudgetMs, eventBufferSize, maxStallMs, gateTimeoutMs, keepProcessAlive, correctHostIterators, advertise, onDuplicate'],
     [{ behaviours: [] }, TypeError, 'behaviours must be an object of behaviours by key, received an array'],
     [{ behaviours: new Map() }, TypeError, 'behaviours must be an object of behaviours by key, received object'],
     [{ behaviours: null }, TypeError, 'behaviours must be an object of behaviours by key, received null'],
     [{ behaviours: ping() }, TypeError, 'received a behaviour; write { behaviours: { key: behaviour } }'],
-    [{ maxStallMs: 1 }, TypeError, 'there is no option "maxStallMs"'],
+    [{ maxStalMs: 1 }, TypeError, 'there is no option "maxStalMs", did you mean maxStallMs?'],
     [{ turnBudgetMs: 'soon' }, TypeError, 'turnBudgetMs must be a number, received string'],
     [{ turnBudgetMs: -1 }, RangeError, 'turnBudgetMs must be milliseconds of at least 0, received -1'],
     [{ eventBufferSize: 0 }, RangeError, 'eventBufferSize must be a whole number from 1'],

@@ -32,12 +32,12 @@ const published: Record<string, Names> = {
       'FullyNegotiatedOutbound', 'GateStage', 'HandlerContext', 'HandlerError', 'HandlerMap', 'HandlerOutput',
       'KeyedEvent', 'LazyOptions', 'ListenAddressChange', 'ListenFailure', 'ListenUpgradeError', 'ListenerChange', 'ListenerError', 'MessageDelivered',
       'MessageOf', 'MessageUndelivered', 'NegotiatedStream', 'NetworkBehaviour', 'NotifyHandler', 'OpenOptions',
-      'OpenStream', 'Opener', 'OutboundStreamRequest', 'PeerExternalAddress', 'PeerProtocolsChange', 'PendingConnection',
+      'OpenStream', 'Opener', 'OutboundStreamRequest', 'Overflow', 'PeerExternalAddress', 'PeerProtocolsChange', 'PendingConnection',
       'Poll', 'PollContext', 'ProtocolBehaviourInit', 'ProtocolFilter', 'ProtocolHandlerInit', 'ProtocolInit',
       'ProtocolListing', 'ProtocolSupport', 'ProtocolsChange', 'ProtocolsChanged', 'ProtocolsView', 'ShortBehaviour',
       'SignalOptions', 'StreamCallback', 'StreamContext', 'StreamFailure', 'StreamPhase', 'StreamUpgrade',
       'StreamUpgradeErrorKind', 'Subscription', 'Swarm', 'SwarmComponents', 'SwarmConnection', 'SwarmEvents',
-      'SwarmInit', 'SwarmLimits', 'SwarmProtocols', 'ToSwarm', 'Toggle', 'ToggleOptions', 'UndeliveredReason',
+      'SwarmInit', 'SwarmLimits', 'SwarmProtocols', 'SwarmStopped', 'ToSwarm', 'Toggle', 'ToggleOptions', 'UndeliveredReason',
       'WithSwarmOptions', 'WrappedBehaviour'
     ]
   },
@@ -46,12 +46,12 @@ const published: Record<string, Names> = {
     types: [
       'AddressChanged', 'AnyHandler', 'CancelOutboundRequest', 'CloseReason', 'ClosedOutput', 'ConnectionComponents',
       'ConnectionConfig', 'ConnectionEvent', 'ConnectionHandler', 'ConnectionId', 'ConnectionInit', 'ConnectionOutput',
-      'ConnectionReport', 'ConnectionStatus', 'DialUpgradeError', 'Direction', 'FullyNegotiatedInbound',
+      'ConnectionLoad', 'ConnectionMeter', 'ConnectionReport', 'ConnectionStatus', 'DialUpgradeError', 'Direction', 'FullyNegotiatedInbound',
       'FullyNegotiatedOutbound', 'HandlerErrorReport', 'HandlerEventOutput', 'HandlerNotifiedOutput', 'HandlerOutput',
       'HandlerTask',
-      'HostProtocols', 'HostStreamFailed', 'HostStreamOpened', 'HostStreamOutput', 'HostStreamRequest',
-      'ListenUpgradeError', 'MuxerPort', 'NotifyBehaviour', 'OutboundStreamRequest', 'Poll', 'PollContext',
-      'ProtocolsChanged', 'ProtocolsReport', 'ReadonlyProtocols', 'ReportInterest', 'ReportRemoteProtocols',
+      'HostProtocols', 'HostStreamFailed', 'HostStreamOpened', 'HostStreamOutput', 'InboundFailureReport', 'HostStreamRequest',
+      'ListenUpgradeError', 'MuxerPort', 'NegotiationRole', 'NotifyBehaviour', 'OutboundStreamRequest', 'Poll', 'PollContext',
+      'ProtocolsChanged', 'ProtocolsReport', 'ReadonlyProtocols', 'RejectReason', 'ReportInterest', 'ReportRemoteProtocols',
       'StreamOpening', 'StreamPort', 'StreamUpgrade'
     ]
   },
@@ -91,9 +91,28 @@ const published: Record<string, Names> = {
   './request-response': {
     values: ['requestResponse'],
     types: [
-      'CallOptions', 'HandlerContext', 'InboundFailure', 'LazyOptions', 'ReceivedRequest', 'RequestEvent', 'RequestOptions', 'RequestResponse',
+      'CallOptions', 'Codec', 'HandlerContext', 'InboundFailure', 'LazyOptions', 'ReceivedRequest', 'RequestEvent', 'RequestOptions', 'RequestResponse',
       'RequestResponseInit', 'Serve', 'SignalOptions', 'StreamContext'
     ]
+  },
+  './streams': {
+    values: ['streams'],
+    types: [
+      'AcceptOptions', 'AcceptedStream', 'AcceptedStreams', 'CallOptions', 'HandlerContext', 'LazyOptions', 'OpenStreamOptions', 'Serving',
+      'SignalOptions', 'StreamCallback', 'StreamContext', 'StreamRejected', 'Streams', 'StreamsInit'
+    ]
+  },
+  './connection-limits': {
+    values: ['LimitExceededError', 'connectionLimits'],
+    types: ['ConnectionCounts', 'ConnectionLimitChanges', 'ConnectionLimitKind', 'ConnectionLimitValues', 'ConnectionLimitsBehaviour', 'ConnectionLimitsInit']
+  },
+  './allow-block-list': {
+    values: ['PeerBlockedError', 'PeerNotAllowedError', 'allowList', 'blockList'],
+    types: ['AllowList', 'BlockList', 'PeerListInit']
+  },
+  './memory-limits': {
+    values: ['MemoryLimitError', 'memoryLimits'],
+    types: ['MemoryLimits', 'MemoryLimitsInit', 'MemoryUsage']
   },
   './testing': {
     values: [

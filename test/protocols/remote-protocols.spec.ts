@@ -177,6 +177,23 @@ describe('RemoteProtocols: limits (S3.21)', () => {
     expect(remote.truncated).toEqual({ kept: 0, dropped: 1 })
   })
 
+  it('knows whether an absent name may be among those that were cut off, until the source has said all of it anew (S8.11)', () => {
+    const { remote, report, withdraw } = remoteProtocols({ maxNames: 2 })
+    report('host', 'replaced', ['/a', 'no-slash'])
+    expect(remote.isCut).toBe(false)
+    report('host', 'replaced', ['/a', '/b', '/c'])
+    expect(remote.isCut).toBe(true)
+    report('host', 'removed', ['/a'])
+    report('handler', 'added', ['/a'])
+    expect(remote.isCut).toBe(true)
+    report('host', 'replaced', ['/c'])
+    expect(remote.isCut).toBe(false)
+    report('handler', 'added', ['/d', '/e'])
+    expect(remote.isCut).toBe(true)
+    withdraw('handler')
+    expect(remote.isCut).toBe(false)
+  })
+
   it('truncated describes the last report only', () => {
     const { remote } = remoteProtocols({ maxNames: 1 })
     remote.apply('host', 'replaced', ['/a', '/b'])

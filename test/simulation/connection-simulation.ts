@@ -40,8 +40,8 @@ class World {
       dialer: this.#dialer.handler, listener: this.#listener.handler,
       init: { ...LIMITS, idleTimeoutMs }, latencyMs: at(LATENCIES_MS, kind), chunkSizes: at(CHUNKS, kind)
     })
-    this.#dialer.meet(this.#pair.dialer)
-    this.#listener.meet(this.#pair.listener)
+    this.#dialer.meet(this.#pair.dialer, this.#listener)
+    this.#listener.meet(this.#pair.listener, this.#dialer)
   }
 
   play (script: readonly Step[]): void {
@@ -87,6 +87,9 @@ class World {
           part.request(names, 5 + amount)
         }
         break
+      case 'request lazily':
+        part.requestLazily(names.slice(0, amount % 5 === 0 ? 2 : 1), 5 + amount, this.#pair.clock.now)
+        break
       case 'request later':
         part.request(names, 5 + amount, 'later')
         break
@@ -123,7 +126,7 @@ class World {
         part.push({ type: 'report-remote-protocols', change: at(['added', 'removed', 'replaced'], amount), protocols: names })
         break
       case 'identify':
-        end.identify(names)
+        end.identify(names, this.#pair.clock.now)
         break
       case 'address':
         connection.handleAddressChange(amount)
@@ -154,6 +157,14 @@ class World {
         break
       case 'refuse':
         end.pair.isRefusing = amount % 2 === 0
+        break
+      case 'open raw':
+        for (let left = 1 + amount % 6; left > 0; left--) {
+          end.pair.openRaw()
+        }
+        break
+      case 'send frames':
+        end.sendFrames(amount % 12, name === 'dialer' ? this.#listener : this.#dialer)
         break
       case 'close':
         connection.close()

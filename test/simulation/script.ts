@@ -5,8 +5,8 @@ const NAMES = ['/a', '/b', '/c', '/d', '/e', '', 'f'] as const
 
 /** What one step does, and how often it is drawn. */
 const WEIGHTS = {
-  request: 6, 'request later': 2, 'request broken': 1, 'request from host': 1, cancel: 1, list: 4, 'keep alive': 1, emit: 3, flood: 1, tell: 2, report: 2,
-  identify: 2, address: 1, send: 2, 'end stream': 3, 'reset stream': 1, throw: 1, stall: 1, resume: 1, refuse: 1, wait: 4, close: 0.3, abort: 0.2, cut: 0.2
+  request: 6, 'request lazily': 3, 'request later': 2, 'request broken': 1, 'request from host': 1, cancel: 1, list: 4, 'keep alive': 1, emit: 3, flood: 1, tell: 2, report: 2,
+  identify: 2, address: 1, send: 2, 'end stream': 3, 'reset stream': 1, throw: 1, stall: 1, resume: 1, refuse: 1, 'open raw': 1, 'send frames': 1, wait: 4, close: 0.3, abort: 0.2, cut: 0.2
 } as const
 
 /** Methods that a step may make throw. */

@@ -1,9 +1,10 @@
 import { composeHandlers } from '../../src/handler/compose.ts'
 import { brokenProtocolRule } from '../../src/protocols/stream-protocol.ts'
+import { wire } from '../support/wire.ts'
 import { ClosingHandler, SimulatedHandler } from './simulated-handler.ts'
 import type { AnyHandler } from '../../src/handler/connection-handler.ts'
 import type { ConnectionInit } from '../../src/connection/connection-config.ts'
-import type { PairEnd } from '../../src/testing/index.ts'
+import type { PairEnd, VirtualStream } from '../../src/testing/index.ts'
 import type { Thrower } from './simulated-handler.ts'
 import type { Step } from './script.ts'
 
@@ -11,8 +12,15 @@ import type { Step } from './script.ts'
 export const LIMITS = {
   outboundTimeoutMs: 50, inboundTimeoutMs: 60, closeTimeoutMs: 40, maxHandlerEventsPerTurn: 4, maxQueuedBehaviourEvents: 4,
   maxQueuedOutboundRequests: 4, maxNegotiatingOutboundStreams: 3, maxNegotiatingInboundStreams: 2, maxQueuedInboundStreams: 2,
-  maxRemoteProtocols: 3, maxLocalProtocols: 64
+  maxOpenInboundStreams: 6, inboundStreamsPerSecond: 300, inboundStreamBurst: 8, maxInboundStreamsPerProtocol: 3, maxOutboundStreamsPerProtocol: 4,
+  maxFramesPerTurn: 2, maxRemoteProtocols: 3, maxLocalProtocols: 64, remoteReportsPerSecond: 50
 } as const satisfies ConnectionInit
+
+/** What nobody lists, and how it is answered. */
+const PROPOSAL = '032f7a0a'
+const REFUSAL_BYTES = wire('NA').length
+/** The header of the answer has the length of so many refusals. */
+const HEADER_REFUSALS = Math.ceil(wire('HDR').length / REFUSAL_BYTES) - 1
 
 /** The sources of remote reports. */
 type Source = 'left' | 'right' | 'host'
@@ -30,7 +38,13 @@ export class SimulatedEnd {
   /** Behaviour events that the connection took. */
   readonly #accepted: Record<'left' | 'right', number[]> = { left: [], right: [] }
   #end: PairEnd | undefined
+  #far: SimulatedEnd | undefined
   #hostRequests = 0
+  /** The last report of the host that waits, and when one may be applied. */
+  #waitingReport: readonly string[] | undefined
+  #nextReportAt = -Infinity
+  /** Streams with many frames, which this end is to answer in shares. */
+  readonly #frames: Array<{ readonly stream: VirtualStream, readonly turns: number }> = []
   #flooded: { readonly notice: SimulatedHandler, readonly at: number } | undefined
   #closingSince: number | undefined
 
@@ -59,8 +73,14 @@ export class SimulatedEnd {
     return this.#end
   }
 
-  meet (end: PairEnd): void {
+  meet (end: PairEnd, far: SimulatedEnd): void {
     this.#end = end
+    this.#far = far
+  }
+
+  /** Whether any part ever listed `name`. */
+  hasListed (name: string): boolean {
+    return this.left.hasListed(name) || this.right.hasListed(name)
   }
 
   /** Tells a part something, and takes note of what was accepted. */
@@ -72,9 +92,11 @@ export class SimulatedEnd {
   }
 
   /** The host learnt the protocols of the peer. */
-  identify (names: readonly string[]): void {
+  identify (names: readonly string[], now: number): void {
     if (this.pair.connection.status.phase === 'open') {
-      this.#report('host', 'replaced', names)
+      this.#nextReportAt = Math.max(this.#nextReportAt, this.#waitingReport === undefined ? now : -Infinity)
+      this.#waitingReport = names
+      this.#applyReport(now)
     }
     this.pair.connection.handleRemoteReport('replaced', names)
   }
@@ -85,6 +107,13 @@ export class SimulatedEnd {
       this.#hostRequests++
       this.pair.connection.requestHostStream({ protocols, token, timeoutMs: 30 }, now)
     }
+  }
+
+  /** Sends proposals of names that nobody has, all at once. */
+  sendFrames (count: number, victim: SimulatedEnd): void {
+    const stream = this.pair.openRaw()
+    stream.send(wire(`HDR ${Array.from({ length: count }, () => PROPOSAL).join(' ')}`))
+    victim.#frames.push({ stream, turns: victim.pair.turns })
   }
 
   throwIn (part: 'left' | 'right', method: Thrower): void {
@@ -106,6 +135,9 @@ export class SimulatedEnd {
     const { connection, wakes, turns, pending } = this.pair
     this.#check(wakes <= turns + 1, `asked ${wakes} times for ${turns} turns (S10.20)`)
     this.#checkFifo()
+    this.#applyReport(now)
+    this.#checkFrames()
+    this.#checkLazy(now)
     const { status } = connection
     switch (status.phase) {
       case 'open':
@@ -113,6 +145,7 @@ export class SimulatedEnd {
         this.#check(this.left.outbox.length + this.right.outbox.length === 0, 'a part waits for unrelated traffic (S10.20)')
         this.#checkSets()
         this.#checkCaps()
+        this.#checkAgreed()
         this.#checkKeepAlive(now, pending.waiting + pending.negotiating)
         break
       case 'closing':
@@ -162,9 +195,63 @@ export class SimulatedEnd {
   }
 
   #checkCaps (): void {
-    const { waiting, negotiating } = this.pair.pending
-    this.#check(negotiating <= LIMITS.maxNegotiatingInboundStreams + LIMITS.maxNegotiatingOutboundStreams, `${negotiating} streams negotiate (S10.12)`)
+    const { pending: { waiting, negotiating, inbound }, inboundStreams } = this.pair
+    this.#check(inbound <= LIMITS.maxNegotiatingInboundStreams, `${inbound} inbound streams negotiate (S10.12)`)
+    this.#check(negotiating - inbound <= LIMITS.maxNegotiatingOutboundStreams, `${negotiating - inbound} outbound streams negotiate (S10.12)`)
     this.#check(waiting <= LIMITS.maxQueuedInboundStreams, `${waiting} streams wait (S10.12)`)
+    this.#check(waiting === 0 || inbound === LIMITS.maxNegotiatingInboundStreams, `${waiting} streams wait, and only ${inbound} negotiate (S5.9)`)
+    this.#check(inboundStreams.length <= LIMITS.maxOpenInboundStreams, `${inboundStreams.length} inbound streams are open (S10.12)`)
+    this.#checkProtocol('inbound', LIMITS.maxInboundStreamsPerProtocol, stream => this.left.inbound.includes(stream) || this.right.inbound.includes(stream))
+    this.#checkProtocol('outbound', LIMITS.maxOutboundStreamsPerProtocol, stream => !this.left.inbound.includes(stream) && !this.right.inbound.includes(stream))
+  }
+
+  #checkProtocol (direction: string, limit: number, isMeant: (stream: VirtualStream) => boolean): void {
+    const counts = new Map<string, number>()
+    for (const stream of [...this.left.streams, ...this.right.streams]) {
+      if (isMeant(stream) && !stream.isClosed && stream.resetBy === undefined) {
+        counts.set(stream.protocol, (counts.get(stream.protocol) ?? 0) + 1)
+      }
+    }
+    for (const [name, count] of counts) {
+      this.#check(count <= limit, `${count} ${direction} streams of ${name} are open (S5.8)`)
+    }
+  }
+
+  /** A stream with many frames gets its share of each turn, the header included (S2.34). */
+  #checkFrames (): void {
+    for (const { stream, turns } of this.#frames) {
+      const answered = Math.ceil(stream.received.length / REFUSAL_BYTES)
+      const share = Math.ceil((answered - HEADER_REFUSALS) / LIMITS.maxFramesPerTurn)
+      this.#check(this.pair.turns - turns >= share, `answered ${answered} frames in ${this.pair.turns - turns} turns (S2.34)`)
+    }
+  }
+
+  /** Streams that are used before the peer agreed have nothing of the peer, and end if it does not (S2.25, S2.28). */
+  #checkLazy (now: number): void {
+    const { unconfirmed } = this.pair
+    this.#check(unconfirmed.every(({ received }) => received.length === 0), 'a byte came before the peer agreed (S2.25)')
+    this.#check(unconfirmed.length === 0 || now < Math.max(this.left.lazyUntil, this.right.lazyUntil), `${unconfirmed.length} streams wait for ever (S2.28)`)
+  }
+
+  /** Every stream in use was agreed to, or will be: the other end has listed its name (S2.26). */
+  #checkAgreed (): void {
+    const unconfirmed = new Set(this.pair.unconfirmed)
+    for (const { streams, inbound } of [this.left, this.right]) {
+      for (const stream of streams) {
+        const isOpen = !stream.isClosed && stream.resetBy === undefined && !inbound.includes(stream) && !unconfirmed.has(stream)
+        this.#check(!isOpen || this.#far?.hasListed(stream.protocol) === true, `uses a stream on ${stream.protocol}, to which nobody agreed (S2.26)`)
+      }
+    }
+  }
+
+  /** The first report of the host at once, then the last one of each interval (S3.20). */
+  #applyReport (now: number): void {
+    const names = this.#waitingReport
+    if (names !== undefined && now >= this.#nextReportAt) {
+      this.#nextReportAt += 1000 / LIMITS.remoteReportsPerSecond
+      this.#waitingReport = undefined
+      this.#report('host', 'replaced', names)
+    }
   }
 
   #checkKeepAlive (now: number, pending: number): void {

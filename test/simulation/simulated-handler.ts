@@ -33,6 +33,10 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
   dawdles = 0
   /** It threw where that ends the connection. */
   hasFailed = false
+  /** Those of them that the peer opened. */
+  readonly inbound: VirtualStream[] = []
+  /** When the last of its lazy requests must have been agreed to. */
+  lazyUntil = -Infinity
   /** Streams that it was given. */
   readonly streams: VirtualStream[] = []
   /** Outcomes of each request that it made, by its `info`. */
@@ -50,6 +54,7 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
   readonly #name: string
   readonly #world: SimulatedWorld
   readonly #everListed = new Set<string>()
+  readonly #everAnnounced = new Set<string>()
   /** Requests that must get their streams in order: one name, no upgrade. */
   readonly #plain = new Map<number, string>()
   readonly #lastOf = new Map<string, number>()
@@ -72,6 +77,11 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
     return this.streams.filter(stream => !stream.isClosed && stream.resetBy === undefined).length
   }
 
+  /** Whether it ever listed `name`. */
+  hasListed (name: string): boolean {
+    return this.#everListed.has(name)
+  }
+
   push (...outputs: Output[]): void {
     this.outbox.push(...outputs)
     this.#cx?.wake()
@@ -79,6 +89,12 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
 
   wake (): void {
     this.#cx?.wake()
+  }
+
+  /** Asks for a stream that may be used before the peer agreed. */
+  requestLazily (protocols: readonly string[], timeoutMs: number, now: number): void {
+    this.lazyUntil = Math.max(this.lazyUntil, now + timeoutMs)
+    this.push({ type: 'outbound-stream-request', protocols, timeoutMs, info: this.#world.nextId(), token: 'any', lazy: true })
   }
 
   request (protocols: readonly string[], timeoutMs: number, upgrade?: 'later' | 'broken'): void {
@@ -150,10 +166,13 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
         this.upgrading--
         this.#checkOwned(event.protocol)
         this.streams.push(event.stream)
+        this.inbound.push(event.stream)
         break
       case 'fully-negotiated-outbound':
         this.#settle(event.info)
         this.#checkOrder(event.info)
+        this.#check(!event.lazy || this.lazyUntil > -Infinity, `got a lazy stream that it did not ask for (request ${event.info})`)
+        this.#check(!event.lazy || this.#everAnnounced.has(event.protocol), `got a lazy stream on ${event.protocol}, which was never announced (S2.24)`)
         this.streams.push(event.stream)
         break
       case 'dial-upgrade-error':
@@ -206,6 +225,9 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
       this.#check(known.has(name) !== isAdded, `was told twice that ${name} was ${type} (${side})`)
       this.#check(now === undefined || now.has(name) === isAdded, `was told that ${name} was ${type} before it was so (${side})`)
       known[isAdded ? 'add' : 'delete'](name)
+      if (side === 'remote') {
+        this.#everAnnounced.add(name)
+      }
     }
     this.#world.noticed(this)
   }

@@ -6,7 +6,11 @@ export interface Lateness {
   /** By the clock, and in 99 of 100 turns. */
   readonly worst: number
   readonly p99: number
-  /** Without the time in which the system had given the core to others; undefined where it does not tell. */
+  /**
+   * The most that this thread has worked between two turns, in milliseconds of processor time: neither the time in which the
+   * system had given the core to others counts, nor that in which a collection of garbage waited for its helpers to get one.
+   * Undefined where the system does not tell.
+   */
   readonly held: number | undefined
 }
 
@@ -21,28 +25,25 @@ export function watchLoop (): () => Lateness {
   }
 }
 
-/** The longest time between two turns, but for what this thread waited for a core in it: on a busy machine that is most of it. */
+/** The most processor time between two turns; on a busy machine it is a small part of the time by the clock. */
 function watchHeld (): () => number | undefined {
-  let longest = 0
-  let waitedBefore = waitedMs()
-  let before = performance.now()
+  let most = 0
+  let before = workedMs()
   const timer = setInterval(() => {
-    const now = performance.now()
-    const waited = waitedMs()
-    longest = Math.max(longest, now - before - ((waited ?? 0) - (waitedBefore ?? 0)))
-    before = now
-    waitedBefore = waited
+    const worked = workedMs()
+    most = Math.max(most, (worked ?? 0) - (before ?? 0))
+    before = worked
   }, 1)
   return () => {
     clearInterval(timer)
-    return waitedBefore === undefined ? undefined : longest
+    return before === undefined ? undefined : most
   }
 }
 
-/** Milliseconds that this thread has waited for a core so far: Linux counts them. */
-function waitedMs (): number | undefined {
+/** Milliseconds that this thread has had a core so far: Linux counts them. */
+function workedMs (): number | undefined {
   try {
-    const [, nanoseconds] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')
+    const [nanoseconds] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')
     return Number(nanoseconds) / 1e6
   } catch {
     return undefined

@@ -2,8 +2,9 @@
  * `npm run soak -- [--seconds N] [--attack NAME]`
  *
  * Attacks a node from another process, in every way for N seconds (5), and measures the node meanwhile: how late its event
- * loop was at worst, what it holds, what it sent, and whether an honest stream went on (S10.23). On Linux the time in which
- * other processes had the core of the node does not count; elsewhere the machine should have nothing else to do.
+ * loop was at worst, what it holds, what it sent, and whether an honest stream went on (S10.23). On Linux it is the processor
+ * time between two turns of the loop that must stay below 50 ms, whatever else the machine does; elsewhere it is the clock, and
+ * the machine should have nothing else to do.
  *
  * Exit code: 0 all is well, 1 a bound was exceeded, 2 a bad argument.
  */

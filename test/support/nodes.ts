@@ -1,4 +1,9 @@
-/** Whole js-libp2p nodes for integration tests, with the plug-in and without, on every stack that the plug-in is for. */
+/**
+ * Whole js-libp2p nodes for integration tests, with the plug-in and without, on every stack that the plug-in is for.
+ *
+ * The suite runs several times, see `.config/vitest.hosted.config.ts`: `SWARM_MODE` says how the streams of nodes with the
+ * plug-in are negotiated (S1.5).
+ */
 
 import { echo } from '@libp2p/echo'
 import { identify, identifyPush } from '@libp2p/identify'
@@ -10,17 +15,34 @@ import { plaintext } from '@libp2p/plaintext'
 import { tcp } from '@libp2p/tcp'
 import { yamux } from '@libp2p/yamux'
 import { createLibp2p } from 'libp2p'
-import { withSwarm } from 'libp2p-behaviours'
-import type { Connection, Libp2p, PeerId } from '@libp2p/interface'
-import type { Behaviours, Swarm, SwarmInit } from 'libp2p-behaviours'
+import { swarm, withSwarm } from 'libp2p-behaviours'
+import type { Connection, Libp2p, PeerId, ServiceMap } from '@libp2p/interface'
+import type { Behaviours, Swarm, SwarmInit, WithSwarmOptions } from 'libp2p-behaviours'
 import type { Libp2pOptions } from 'libp2p'
 
+/**
+ * - `native`: by the swarm, on wrapped muxers
+ * - `hosted`: by the host, as with the bare service no muxer is wrapped
+ * - `mixed`: of the nodes of a test, every second is hosted
+ * - `quic`: by the host, as the transport brings its own muxer; the gater of the node is wrapped all the same
+ */
+const MODES = ['native', 'hosted', 'mixed', 'quic'] as const
+export type Mode = typeof MODES[number]
+export const MODE: Mode = MODES.find((mode) => mode === process.env['SWARM_MODE']) ?? 'native'
+
+/** Whether the negotiation is ours wherever a test looks at it. */
+export const IS_NATIVE: boolean = MODE === 'native'
+
+/** The package for QUIC reports the reset of a stream, and its loss, as its end. */
+export const SEES_RESETS: boolean = MODE !== 'quic'
+
 /** What lies under the streams. */
-export const STACKS = ['memory, plaintext, yamux', 'tcp, noise, yamux', 'memory, plaintext, mplex'] as const
-export type Stack = typeof STACKS[number]
+const ALL_STACKS = ['memory, plaintext, yamux', 'tcp, noise, yamux', 'memory, plaintext, mplex', 'quic'] as const
+export type Stack = typeof ALL_STACKS[number]
+export const STACKS: readonly Stack[] = ALL_STACKS.filter((stack) => (stack === 'quic') === (MODE === 'quic'))
 
 /** The stack of tests in which it does not matter. */
-export const ANY_STACK: Stack = 'memory, plaintext, yamux'
+export const ANY_STACK: Stack = MODE === 'quic' ? 'quic' : 'memory, plaintext, yamux'
 
 /** The services that every node has. A push follows a change at once, not after a second. */
 const stockServices = () => ({
@@ -35,7 +57,10 @@ export type StockNode = Libp2p<StockServices>
 export type SwarmNode<Parts extends Behaviours> = Libp2p<StockServices & { swarm: Swarm<Parts> }>
 
 /** What a test may set of a node. */
-export type NodeOptions = Pick<Libp2pOptions, 'connectionGater' | 'connectionManager' | 'connectionMonitor' | 'datastore' | 'privateKey' | 'streamMuxers'>
+export type NodeOptions = Pick<Libp2pOptions, 'connectionGater' | 'connectionManager' | 'connectionMonitor' | 'datastore' | 'logger' | 'metrics' | 'privateKey' | 'streamMuxers'>
+
+/** Loaded in its own mode only: not every platform has it. */
+const quicTransports = MODE === 'quic' ? [(await import('@chainsafe/libp2p-quic')).quic()] : []
 
 let memoryAddresses = 0
 
@@ -44,6 +69,9 @@ function optionsFor (stack: Stack): Omit<Libp2pOptions, 'services'> {
     streamMuxers: [stack.endsWith('mplex') ? mplex({ disconnectThreshold: Infinity }) : yamux()],
     // It pings every connection by itself, which tests that watch streams do not want (HOST.md 13).
     connectionMonitor: { enabled: false }
+  }
+  if (stack === 'quic') {
+    return { ...shared, streamMuxers: [], transports: quicTransports, addresses: { listen: ['/ip4/127.0.0.1/udp/0/quic-v1'] } }
   }
   return stack.startsWith('memory')
     ? { ...shared, transports: [memory()], connectionEncrypters: [plaintext()], addresses: { listen: [`/memory/node-${++memoryAddresses}`] } }
@@ -61,7 +89,38 @@ export async function stockNode (stack: Stack, options: NodeOptions = {}): Promi
 
 /** A node with the plug-in. */
 export async function swarmNode<const Parts extends Behaviours> (stack: Stack, init: SwarmInit<Parts>, options: NodeOptions = {}): Promise<SwarmNode<Parts>> {
+  const isBare = MODE === 'hosted' || (MODE === 'mixed' && swarmNodes++ % 2 === 1)
+  return isBare ? bareNode(stack, init, options) : pluggedNode(stack, init, options)
+}
+
+/** Nodes with the plug-in that the test has made. */
+let swarmNodes = 0
+
+async function pluggedNode<const Parts extends Behaviours> (stack: Stack, init: SwarmInit<Parts>, options: NodeOptions): Promise<SwarmNode<Parts>> {
   const node = await createLibp2p(withSwarm({ ...optionsFor(stack), ...options, services: stockServices() }, init))
+  running.add(node)
+  return node
+}
+
+/** A node with the service alone: muxers and gater are the host's. */
+export async function bareNode<const Parts extends Behaviours> (stack: Stack, init: SwarmInit<Parts>, options: NodeOptions = {}): Promise<SwarmNode<Parts>> {
+  const node = await createLibp2p({ ...optionsFor(stack), ...options, services: { swarm: swarm(init), ...stockServices() } })
+  running.add(node)
+  return node
+}
+
+/** A node that has no services at all. */
+export async function emptyNode (stack: Stack): Promise<Libp2p> {
+  const node = await createLibp2p(optionsFor(stack))
+  running.add(node)
+  return node
+}
+
+/** A node with the plug-in, and with no other services than these. */
+export async function swarmNodeWith<Services extends ServiceMap, const Parts extends Behaviours> (
+  stack: Stack, services: WithSwarmOptions<Services, Parts>['services'], init: SwarmInit<Parts>, options: NodeOptions = {}
+): Promise<Libp2p<Services & { swarm: Swarm<Parts> }>> {
+  const node = await createLibp2p(withSwarm<Services, Parts>({ ...optionsFor(stack), ...options, services }, init))
   running.add(node)
   return node
 }
@@ -70,6 +129,7 @@ export async function swarmNode<const Parts extends Behaviours> (stack: Stack, i
 export async function stopNodes (): Promise<void> {
   const nodes = [...running]
   running.clear()
+  swarmNodes = 0
   await Promise.all(nodes.map(async (node) => { await node.stop() }))
 }
 

@@ -11,6 +11,8 @@ import { commandsOf } from '../../src/behaviour/commands.ts'
 import { composeBehaviours } from '../../src/behaviour/compose.ts'
 import { Connection } from '../../src/connection/connection.ts'
 import { PENDING } from '../../src/core/poll.ts'
+import { Backlog } from '../../src/libp2p/backlog.ts'
+import { NextTurn } from '../../src/libp2p/next-turn.ts'
 import { StreamAdapter } from '../../src/libp2p/stream-adapter.ts'
 import { Swarm } from '../../src/swarm/swarm.ts'
 import { VirtualClock } from '../../src/testing/virtual-clock.ts'
@@ -30,6 +32,7 @@ import type { ConnectionStatus } from '../../src/connection/shutdown.ts'
 import type { Direction } from '../../src/core/ids.ts'
 import type { Instant } from '../../src/core/instant.ts'
 import type { Poll } from '../../src/core/poll.ts'
+import type { Waiting } from '../../src/libp2p/next-turn.ts'
 import type { StreamSink } from '../../src/libp2p/stream-adapter.ts'
 import type { PooledConnection } from '../../src/swarm/pooled-connection.ts'
 import type { SwarmEvent } from '../../src/swarm/swarm-event.ts'
@@ -292,8 +295,10 @@ export class VirtualConnection implements PooledConnection, StreamSink {
   readonly streams: NegotiatedStream[] = []
   /** The other end. */
   far: VirtualConnection | undefined
+  readonly backlog = new Backlog(BACKLOG_LIMITS)
   readonly #node: AnyNode
   readonly #ports: FakeStream[] = []
+  readonly #closing = new NextTurn<StreamAdapter>(port => { port.tellClosing() })
   #isGone = false
 
   constructor (
@@ -328,6 +333,14 @@ export class VirtualConnection implements PooledConnection, StreamSink {
 
   taskFailed (task: Extract<ConnectionOutput<NegotiatedStream, unknown>, { type: 'handler-task' }>, error: unknown): void {
     this.#input(() => { this.machine.handleTaskFailure(task, error) })
+  }
+
+  stall (): void {
+    this.machine.stall()
+  }
+
+  resume (): void {
+    this.machine.resume()
   }
 
   close (): void {
@@ -402,8 +415,12 @@ export class VirtualConnection implements PooledConnection, StreamSink {
     this.#input(() => { this.machine.handleStreamReset(port, error) })
   }
 
-  tellClosingLater (port: StreamAdapter): void {
-    setImmediate(() => { port.tellClosing() })
+  tellClosingLater (waiting: Waiting<StreamAdapter>): void {
+    this.#closing.add(waiting)
+  }
+
+  tellClosingNever (waiting: Waiting<StreamAdapter>): void {
+    this.#closing.remove(waiting)
   }
 
   streamClosing (port: StreamAdapter): void {
@@ -467,9 +484,13 @@ export class VirtualConnection implements PooledConnection, StreamSink {
   }
 }
 
+/** The defaults of a node. */
+const BACKLOG_LIMITS = { maxUnflushedBytesPerStream: 65_536, maxUnflushedBytes: 1_048_576 }
+
 /** For streams that no connection of ours knows. */
-const NOBODY: StreamSink = {
+export const NOBODY: StreamSink = {
   isBusy: false,
+  backlog: new Backlog(BACKLOG_LIMITS),
   whenIdle: task => { task() },
   nextTurn: task => { task() },
   streamData: () => {},
@@ -477,6 +498,7 @@ const NOBODY: StreamSink = {
   streamClosed: () => {},
   streamReset: () => {},
   tellClosingLater: () => {},
+  tellClosingNever: () => {},
   streamClosing: () => {},
   ignoreForKeepAlive: () => {}
 }

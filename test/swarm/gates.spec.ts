@@ -37,7 +37,7 @@ function drain () {
 }
 
 const stub: PooledConnection = {
-  id: 'c1', status: { phase: 'open', activity: 'busy' }, onBehaviourEvent: () => true, close: () => {}, abort: () => {}, poll: () => PENDING, pollReport: () => PENDING
+  id: 'c1', status: { phase: 'open', activity: 'busy' }, onBehaviourEvent: () => true, stall: () => {}, resume: () => {}, close: () => {}, abort: () => {}, poll: () => PENDING, pollReport: () => PENDING
 }
 
 describe('a connection that passed the gates', () => {

@@ -31,6 +31,10 @@ class PooledStub implements PooledConnection {
     return this.messages.push(event) > 0
   }
 
+  isStalled = false
+
+  stall (): void { this.isStalled = true }
+  resume (): void { this.isStalled = false }
   close (): void { this.ends.push('close') }
   abort (error: Error): void { this.ends.push(error) }
 

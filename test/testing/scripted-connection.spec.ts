@@ -104,7 +104,7 @@ describe('RecordingHandler', () => {
 describe('ScriptedMuxer', () => {
   it('writes down what is asked of it', () => {
     const muxer = new ScriptedMuxer()
-    const [first, second] = [{ options: 1 }, { options: 2 }]
+    const [first, second] = [{ options: 1, protocols: [] }, { options: 2, protocols: [] }]
     muxer.openStream(first)
     muxer.openStream(second)
     muxer.cancelOpening(second)

@@ -152,6 +152,43 @@ describe('composeBehaviours', () => {
   })
 })
 
+describe('requestResponse', () => {
+  interface Question { readonly text: string }
+  interface Answer { readonly count: number }
+  const codec = {
+    encodeRequest: ({ text }: Question): Uint8Array => new TextEncoder().encode(text),
+    decodeRequest: (bytes: Uint8Array): Question => ({ text: new TextDecoder().decode(bytes) }),
+    encodeResponse: ({ count }: Answer): Uint8Array => Uint8Array.of(count),
+    decodeResponse: ([count = 0]: Uint8Array): Answer => ({ count })
+  }
+
+  it('has the types of its codec', () => {
+    const counting = requestResponse({
+      protocols: '/count/1.0.0',
+      codec,
+      serve: (request) => {
+        expectTypeOf(request).toEqualTypeOf<Question>()
+        return { count: request.text.length }
+      }
+    })
+    expectTypeOf(counting).toEqualTypeOf<RequestResponse<Question, Answer>>()
+    expectTypeOf<EventOf<typeof counting>>().toEqualTypeOf<ReceivedRequest<Question, Answer> | InboundFailure>()
+    expectTypeOf(counting.request).parameter(1).toEqualTypeOf<Question>()
+    expectTypeOf(counting.request).returns.resolves.toEqualTypeOf<Answer>()
+    expectTypeOf(composeBehaviours({ counting }).parts.counting).toEqualTypeOf<typeof counting>()
+  })
+
+  it('takes bytes without one', () => {
+    expectTypeOf(requestResponse({ protocols: '/a', serve: (request) => request })).toEqualTypeOf<RequestResponse>()
+    // @ts-expect-error -- a text is no response without a codec
+    requestResponse({ protocols: '/a', serve: () => 'text' })
+    // @ts-expect-error -- the codec speaks of other responses
+    requestResponse({ protocols: '/a', codec, serve: (request) => request })
+    // @ts-expect-error -- half a codec
+    requestResponse({ protocols: '/a', codec: { encodeRequest: codec.encodeRequest } })
+  })
+})
+
 describe('Commands', () => {
   it('are the public members that are not of the contract', () => {
     expectTypeOf<keyof Commands<Chat>>().toEqualTypeOf<'say' | 'waiting'>()

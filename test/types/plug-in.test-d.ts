@@ -104,6 +104,9 @@ describe('swarm.events()', () => {
     }
     // @ts-expect-error -- there is no such behaviour
     node.services.swarm.events({ behaviour: 'pong' })
+    expectTypeOf(node.services.swarm.events({ overflow: 'end', behaviour: undefined, signal: undefined })).toExtend<AsyncDisposable>()
+    // @ts-expect-error -- nothing is ever dropped silently
+    node.services.swarm.events({ overflow: 'drop' })
   })
 })
 

@@ -1,0 +1,311 @@
+/**
+ * Identify on one connection.
+ *
+ * ```
+ *             ┌── asked once the connection is there, and on command: one stream at a time
+ *   outbound ─┤
+ *             └── push: when something changed and the peer takes pushes; one stream at a time, so many at once, then at a
+ *                 bounded rate. What changes meanwhile is told with the next one, so the last state is always told.
+ *   inbound ──── asked, and pushed to: so many streams at a time, the next one is reset
+ * ```
+ *
+ * What it says of protocols is what this very connection accepts. What it hears replaces all that this peer said before, on
+ * this connection, and nothing of a message counts that cannot be read or is not the peer's own.
+ */
+
+import { NEVER, earliest } from '../core/instant.ts'
+import { PENDING } from '../core/poll.ts'
+import { TimeoutError } from '../errors.ts'
+import { Outbox } from '../handler/outbox.ts'
+import { SupportedProtocols } from '../protocols/supported-protocols.ts'
+import { readMessages, splitMessage, writeMessages } from './identify-frames.ts'
+import { parseIdentify } from './identify-info.ts'
+import { IDENTIFY_PROTOCOL, IDENTIFY_PROTOCOLS, IDENTIFY_PUSH_PROTOCOL } from './identify-protocols.ts'
+import { Paced } from './paced.ts'
+import { asError } from './stream-io.ts'
+import { TimedSet } from './timed-set.ts'
+import type { Multiaddr } from '@multiformats/multiaddr'
+import type { ConnectionEvent, ConnectionHandler, HandlerOutput } from '../behaviour/connection-handler.ts'
+import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
+import type { EstablishedConnection } from '../behaviour/network-behaviour.ts'
+import type { Instant } from '../core/instant.ts'
+import type { Poll, PollContext } from '../core/poll.ts'
+import type { StreamUpgradeError } from '../errors.ts'
+import type { ProtocolsChange } from '../protocols/protocols-change.ts'
+import type { IdentifyLimits } from './identify-frames.ts'
+import type { IdentifyHost } from './identify-host.ts'
+import type { IdentifyInfo } from './identify-info.ts'
+
+/** A peer asks once per connection, and pushes one by one; some leave a stream to end later. */
+const MAX_INBOUND_STREAMS = 4
+
+/** What went wrong: asking the peer, answering it, telling it of a change, or hearing of one. */
+export type IdentifyAction = 'ask' | 'answer' | 'push' | 'hear'
+
+/** What identify came to. */
+export type IdentifyEvent =
+  /** The peer answered. */
+  | { readonly type: 'identified', readonly info: IdentifyInfo }
+  /** The peer told of a change; `info` is all that it says of itself now. */
+  | { readonly type: 'pushed', readonly info: IdentifyInfo }
+  /**
+   * A `StreamUpgradeError` (kind `negotiation-failed`: the peer does not speak identify), a `RemoteProtocolError`, a
+   * `TimeoutError`, `RangeError` when not everything could be said, or the error of the stream or of the peer store.
+   */
+  | { readonly type: 'error', readonly action: IdentifyAction, readonly error: Error }
+
+/** What the handler may be told: to ask the peer now, or that the addresses of the node changed. */
+export interface IdentifyCommand {
+  readonly type: 'ask-now' | 'addresses-changed'
+}
+
+/** Options of identify that a handler needs, complete. */
+export interface IdentifyConfig extends IdentifyLimits {
+  readonly timeoutMs: number
+  readonly pushIntervalMs: number
+  readonly pushBurst: number
+}
+
+/** What a stream of ours is for. */
+export type IdentifyPurpose = 'ask' | 'push'
+
+type Output = HandlerOutput<IdentifyEvent, IdentifyPurpose>
+
+/** Identify on one connection. */
+export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, IdentifyEvent, IdentifyPurpose> {
+  readonly #config: IdentifyConfig
+  readonly #host: IdentifyHost
+  readonly #connection: EstablishedConnection
+  #address: Multiaddr
+  #cx: PollContext | undefined
+  readonly #local = new SupportedProtocols()
+  readonly #streams = new TimedSet<NegotiatedStream>()
+  readonly #pace: Paced
+  #inboundStreams = 0
+  #ask: 'due' | 'running' | 'done' = 'due'
+  /** Whether the peer knows less than there is to say. */
+  #isDirty = false
+  #isPushing = false
+  #takesPushes = false
+  #hasLeftOut = false
+  /** One message after the other is taken in, in the order in which they were read. */
+  #taken: Promise<unknown> = Promise.resolve()
+  /** Not bounded here: its values come from streams, of which there are few, each of which gives three at most. */
+  readonly #outbox = new Outbox<Output>(Infinity)
+
+  /**
+   * @param config - the options
+   * @param host - the node
+   * @param connection - the one that it is about
+   */
+  constructor (config: IdentifyConfig, host: IdentifyHost, connection: EstablishedConnection) {
+    this.#config = config
+    this.#host = host
+    this.#connection = connection
+    this.#address = connection.address
+    this.#pace = new Paced(config.pushBurst, config.pushIntervalMs)
+  }
+
+  listenProtocols (): readonly string[] {
+    return IDENTIFY_PROTOCOLS
+  }
+
+  poll (cx: PollContext): Poll<Output> {
+    this.#cx = cx
+    for (const stream of this.#streams.takeExpired(cx)) {
+      stream.abort(new TimeoutError(`Identify has taken ${this.#config.timeoutMs} ms`))
+    }
+    const output = this.#outbox.poll(cx)
+    const next = output === PENDING ? this.#request(cx.now) : output
+    cx.wakeAt(earliest(this.#streams.nextDeadline, this.#mayPush ? this.#pace.nextAt : NEVER))
+    return next
+  }
+
+  onConnectionEvent (event: ConnectionEvent<IdentifyPurpose>): void | PromiseLike<void> {
+    switch (event.type) {
+      case 'fully-negotiated-inbound':
+        return this.#serve(event.stream, event.protocol)
+      case 'fully-negotiated-outbound':
+        return event.info === 'ask' ? this.#listen(event.stream) : this.#tellChange(event.stream)
+      case 'dial-upgrade-error':
+        this.#refused(event.info, event.error)
+        break
+      case 'local-protocols-change':
+        this.#local.apply(event.change)
+        // Before the first poll there is nobody to whom it could have been said otherwise.
+        this.#isDirty ||= this.#cx !== undefined
+        break
+      case 'remote-protocols-change':
+        this.#remoteChanged(event.change)
+        break
+      case 'address-change':
+        this.#address = event.address
+        break
+      case 'listen-upgrade-error':
+    }
+    return undefined
+  }
+
+  onBehaviourEvent ({ type }: IdentifyCommand): void {
+    switch (type) {
+      case 'ask-now':
+        if (this.#ask === 'done') {
+          this.#ask = 'due'
+        }
+        break
+      case 'addresses-changed':
+        this.#isDirty = true
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------------------- outbound
+
+  get #mayPush (): boolean {
+    return this.#isDirty && this.#takesPushes && !this.#isPushing
+  }
+
+  #request (now: Instant): Poll<Output> {
+    const { timeoutMs } = this.#config
+    if (this.#ask === 'due') {
+      this.#ask = 'running'
+      return { type: 'outbound-stream-request', protocols: [IDENTIFY_PROTOCOL], timeoutMs, info: 'ask' }
+    }
+    if (this.#mayPush && this.#pace.nextAt <= now) {
+      this.#pace.take(now)
+      this.#isPushing = true
+      return { type: 'outbound-stream-request', protocols: [IDENTIFY_PUSH_PROTOCOL], timeoutMs, info: 'push' }
+    }
+    return PENDING
+  }
+
+  #refused (purpose: IdentifyPurpose, error: StreamUpgradeError): void {
+    this.#isPushing &&= purpose !== 'push'
+    if (purpose === 'push' && error.kind === 'negotiation-failed') {
+      // It is not asked again before it says that it takes them.
+      this.#takesPushes = false
+    }
+    if (error.kind !== 'connection-closed') {
+      this.#failed(purpose, error)
+    }
+  }
+
+  async #listen (stream: NegotiatedStream): Promise<void> {
+    await this.#run('ask', stream, async () => { await this.#hear('identified', stream) })
+  }
+
+  async #tellChange (stream: NegotiatedStream): Promise<void> {
+    await this.#run('push', stream, async () => {
+      try {
+        await this.#say('push', stream)
+      } catch (error) {
+        this.#isDirty = true
+        throw error
+      }
+      // Peers take one push at a time: the next one waits until this one is over for them, in whatever way.
+      await endOf(stream)
+    })
+    this.#isPushing = false
+    this.#cx?.wake()
+  }
+
+  #remoteChanged ({ type, protocols }: ProtocolsChange): void {
+    if (protocols.has(IDENTIFY_PUSH_PROTOCOL)) {
+      this.#takesPushes = type === 'added'
+    }
+  }
+
+  // -------------------------------------------------------------------------------------------------------- inbound
+
+  async #serve (stream: NegotiatedStream, protocol: string): Promise<void> {
+    if (this.#inboundStreams >= MAX_INBOUND_STREAMS) {
+      stream.ignoreForKeepAlive()
+      stream.abort(new RangeError(`A peer may have ${MAX_INBOUND_STREAMS} inbound identify streams`))
+      return
+    }
+    this.#inboundStreams++
+    if (protocol === IDENTIFY_PROTOCOL) {
+      await this.#run('answer', stream, async () => { await this.#say('answer', stream) })
+    } else {
+      await this.#run('hear', stream, async () => { await this.#hear('pushed', stream) })
+    }
+    this.#inboundStreams--
+  }
+
+  // --------------------------------------------------------------------------------------------------- both directions
+
+  /** Never rejects: what goes wrong is an event, and the end of its stream. */
+  async #run (action: IdentifyAction, stream: NegotiatedStream, work: () => Promise<void>): Promise<void> {
+    stream.ignoreForKeepAlive()
+    this.#streams.add(stream, this.#config.timeoutMs)
+    this.#cx?.wake()
+    try {
+      await work()
+    } catch (thrown) {
+      const error = asError(thrown)
+      stream.abort(error)
+      this.#failed(action, error)
+    } finally {
+      this.#streams.delete(stream)
+    }
+  }
+
+  async #say (action: 'answer' | 'push', stream: NegotiatedStream): Promise<void> {
+    const self = await this.#host.describe(this.#address)
+    if (action === 'push') {
+      this.#isDirty = false
+    }
+    const { messages, leftOut } = splitMessage({ ...self, protocols: [...this.#local] })
+    if (leftOut > 0 && !this.#hasLeftOut) {
+      this.#hasLeftOut = true
+      this.#failed(action, new RangeError(`Cannot tell the peer everything: ${leftOut} protocols or addresses are more than it would read`))
+    }
+    await writeMessages(stream, messages)
+  }
+
+  async #hear (type: 'identified' | 'pushed', stream: NegotiatedStream): Promise<void> {
+    const { peer } = this.#connection
+    const connection = this.#host.connectionOf(peer, stream)
+    const message = await readMessages(stream, this.#config)
+    await closeBoth(stream)
+    const taken = this.#taken.then(async () => {
+      const info = await parseIdentify(peer, message)
+      this.#outbox.push({ type: 'report-remote-protocols', change: 'replaced', protocols: info.protocols })
+      await this.#host.remember(peer, message, info, connection)
+      this.#emit({ type, info })
+    })
+    this.#taken = taken.catch(() => {})
+    await taken
+  }
+
+  #failed (action: IdentifyAction, error: Error): void {
+    this.#emit({ type: 'error', action, error })
+  }
+
+  /** Who hears the outcome of an exchange may ask for the next one in that moment. */
+  #emit (event: IdentifyEvent): void {
+    if (event.type === 'identified' || (event.type === 'error' && event.action === 'ask')) {
+      this.#ask = 'done'
+    }
+    this.#outbox.push({ type: 'notify-behaviour', event })
+  }
+}
+
+/** Everything was read: what the peer still has to say, or how it takes leave, is of no interest. */
+async function closeBoth (stream: NegotiatedStream): Promise<void> {
+  try {
+    await stream.closeRead()
+    await stream.close()
+  } catch {
+    // It has gone already.
+  }
+}
+
+async function endOf (stream: NegotiatedStream): Promise<void> {
+  try {
+    for await (const _ of stream) {
+      // A peer has nothing to say to a push.
+    }
+  } catch {
+    // Some peers reset a stream that they have read.
+  }
+}

@@ -1,0 +1,121 @@
+import { ConnectionClosedError } from '@libp2p/interface'
+import { isCountedProtocol } from '../connection/counted-streams.ts'
+import { show } from '../core/printable.ts'
+import { brokenProtocolRule } from '../protocols/stream-protocol.ts'
+import { HostRequests } from './host-requests.ts'
+import { StreamAdapter, isAdopted, isOfBehaviour } from './stream-adapter.ts'
+import type { CreateStreamOptions, Stream } from '@libp2p/interface'
+import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
+import type { Connection } from '../connection/connection.ts'
+import type { HostStreamFailed, HostStreamOpened, HostStreamOutput } from '../connection/connection-output.ts'
+import type { StreamPort } from '../connection/muxer-port.ts'
+import type { Instant } from '../core/instant.ts'
+import type { ConnectionTurns } from './connection-turns.ts'
+import type { HostProtocolFeed } from './host-protocols.ts'
+import type { NegotiatedMuxer } from './negotiated-muxer.ts'
+import type { Scheduler } from './scheduler.ts'
+import type { StreamInputs } from './stream-inputs.ts'
+import type { StreamSource } from './stream-source.ts'
+import type { SwarmConfig } from './swarm-options.ts'
+
+/** Collaborators of {@link HostStreams}, all of one connection but the last three. */
+export interface HostStreamsComponents {
+  readonly machine: Connection<NegotiatedStream>
+  readonly turns: ConnectionTurns
+  readonly streams: StreamInputs
+  readonly source: StreamSource
+  /** Undefined in hosted mode. */
+  readonly muxer: NegotiatedMuxer | undefined
+  readonly scheduler: Scheduler
+  readonly config: SwarmConfig
+  readonly hostProtocols: HostProtocolFeed
+}
+
+/** The streams of the node's other services on one connection, as far as the swarm has to do with them. */
+export class HostStreams {
+  readonly #components: HostStreamsComponents
+  readonly #requests: HostRequests
+
+  constructor (components: HostStreamsComponents) {
+    const { machine, turns, scheduler } = components
+    this.#components = components
+    this.#requests = new HostRequests({
+      scheduler,
+      request: (request) => { turns.command(() => { machine.requestHostStream(request, scheduler.now()) }) },
+      cancel: (token) => { turns.command(() => { machine.cancelHostStream(token) }) }
+    })
+  }
+
+  /** A service wants a stream. A name that no peer of ours would propose is left to the host, which is less strict. */
+  async open ({ protocol = '', ...options }: CreateStreamOptions): Promise<Stream> {
+    const { machine, source, config } = this.#components
+    if (machine.status.phase !== 'open') {
+      throw new ConnectionClosedError(`Cannot open a stream for "${show(protocol)}": the connection closes`)
+    }
+    if (brokenProtocolRule(protocol, config.connection.maxFrameLength - 1) === undefined) {
+      return await this.#requests.open(protocol, options)
+    }
+    const stream = await source.open({ protocols: [protocol], options })
+    this.passedThrough(stream)
+    return stream
+  }
+
+  /** The host negotiates `stream` by itself, or has done so. */
+  passedThrough (stream: Stream): void {
+    const { machine, turns } = this.#components
+    const port = this.#adopt(stream)
+    turns.input(() => { machine.handleForeignStream(port) })
+  }
+
+  /** See `MuxerOwner`. */
+  isHidden (stream: Stream): boolean {
+    return isOfBehaviour(stream) && this.#components.hostProtocols.has(stream.protocol)
+  }
+
+  /** What the machine has for the host; called in a drain. */
+  act (output: HostStreamOutput<NegotiatedStream> | HostStreamOpened<NegotiatedStream> | HostStreamFailed): void {
+    switch (output.type) {
+      case 'host-stream':
+        this.#leave(output.port)
+        this.#components.muxer?.emit(output.port.stream)
+        break
+      case 'host-stream-opened':
+        this.#leave(output.port)
+        this.#requests.opened(output.token, output.port.stream)
+        break
+      case 'host-stream-failed':
+        this.#requests.failed(output.token, output.error)
+    }
+  }
+
+  /**
+   * In hosted mode nobody tells of the streams that the peer opens to other services, so they are looked for when they matter:
+   * before the end of an idle time closes the connection. To be called before the machine is polled.
+   */
+  countUntold (now: Instant): void {
+    const { machine, source, muxer, hostProtocols } = this.#components
+    const { status } = machine
+    if (muxer !== undefined || status.phase !== 'open' || status.activity !== 'idle' || now < status.until) {
+      return
+    }
+    for (const stream of source.streams) {
+      if (!isAdopted(stream) && hostProtocols.has(stream.protocol) && isCountedProtocol(stream.protocol)) {
+        machine.handleForeignStream(this.#adopt(stream))
+      }
+    }
+  }
+
+  #adopt (stream: Stream): StreamAdapter {
+    const port = new StreamAdapter(stream, this.#components.streams)
+    this.#leave(port)
+    return port
+  }
+
+  /** In hosted mode the host's streams stay as they are. */
+  #leave (port: StreamPort<NegotiatedStream>): void {
+    const { muxer, config } = this.#components
+    if (port instanceof StreamAdapter) {
+      port.giveToHost(muxer !== undefined && config.correctHostIterators)
+    }
+  }
+}
