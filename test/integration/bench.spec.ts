@@ -207,7 +207,8 @@ describe('npm run bench', { timeout: 240_000 }, () => {
       // Per transport: ours and stock at 8 places, the muxer at 3.
       'node-streams': 2 * (8 * 2 + 3), 'node-requests': 2 * 2 * 3,
       'protocol-diff': 5 * 7 - 2, 'protocol-diff-changes': 4 * 2 * 2, 'protocol-diff-connections': 2 * 4,
-      'subscriptions-add-remove': 3 * 4, 'subscriptions-dispatch': 4 * 2, 'subscriptions-size': 6 * 3, 'subscriptions-filtered': 3 * 2, 'when-all': 4 * 2
+      'subscriptions-add-remove': 3 * 4, 'subscriptions-dispatch': 4 * 2, 'subscriptions-size': 6 * 3,
+      'subscriptions-filtered': 3 * 2, 'when-all': 4 * 2
     }
     for (const [name, count] of Object.entries(counts)) {
       expect(ids.filter(id => id.startsWith(`${name}/`))).toHaveLength(count)

@@ -11,7 +11,8 @@ function dial (names: readonly string[], script: string): Run {
 
 describe('DialerNegotiation', () => {
   it('S2.18: refuses an empty list', () => {
-    expect(() => new DialerNegotiation([])).toThrow(TypeError)
+    const empty = { name: 'TypeError', message: 'Cannot negotiate: there must be at least one protocol, received none' }
+    expect(() => new DialerNegotiation([])).toThrow(expect.objectContaining(empty))
   })
 
   it('S2.18, S3.1: refuses a list with an invalid name, at any place', () => {
@@ -32,7 +33,8 @@ describe('DialerNegotiation', () => {
 
   it('S2.18: refuses more names than rounds', () => {
     const limits = { ...DEFAULT_LIMITS, maxRounds: 2 }
-    expect(() => new DialerNegotiation(['/a', '/b', '/c'], limits)).toThrow(RangeError)
+    const tooMany = { name: 'RangeError', message: 'Cannot negotiate: there must be at most 2 protocols, received 3' }
+    expect(() => new DialerNegotiation(['/a', '/b', '/c'], limits)).toThrow(expect.objectContaining(tooMany))
     expect(new DialerNegotiation(['/a', '/b'], limits).pollOutcome()).toBe(PENDING)
   })
 

@@ -140,7 +140,7 @@ describe('ListenerNegotiation', () => {
   })
 
   it('S2.13: refuses a second header', () => {
-    expect(listen(['/a'], 'HDR | HDR')).toMatchObject({ out: hex('HDR'), outcome: { type: 'invalid' } })
+    expect(listen(['/a'], 'HDR | HDR')).toMatchObject({ out: hex('HDR'), outcome: { type: 'invalid', detail: 'a second multistream header' } })
   })
 
   it('S2.15: answers maxRounds times, then fails at the next proposal, a listed one too', () => {
@@ -164,6 +164,7 @@ describe('ListenerNegotiation', () => {
   it('S2.5: tells an end between frames from an end inside one', () => {
     expect(listen(['/a'], 'FIN').outcome).toEqual({ type: 'failed', detail: 'fin' })
     expect(listen(['/a'], 'HDR | FIN').outcome).toEqual({ type: 'failed', detail: 'fin' })
+    expect(listen(['/a'], 'HDR B | FIN')).toMatchObject({ out: hex('HDR NA'), outcome: { type: 'failed', detail: 'fin' } })
     expect(listen(['/a'], 'HDR 03 2f | FIN').outcome).toEqual({ type: 'eof' })
     expect(listen(['/a'], '13 | FIN').outcome).toEqual({ type: 'eof' })
   })
