@@ -1,4 +1,5 @@
 import { NEVER, addDuration, earliest } from '../core/instant.ts'
+import { emptyMap, ownMap } from '../core/own-map.ts'
 import type { Instant } from '../core/instant.ts'
 import type { StreamPort } from './muxer-port.ts'
 
@@ -19,7 +20,7 @@ export function isCountedProtocol (protocol: string): boolean {
 
 /** Negotiated streams until both their directions are closed, and which of them hold the connection open (S6.3). */
 export class CountedStreams<Stream> {
-  readonly #entries: Map<StreamPort<Stream>, Entry> = new Map()
+  #entries: Map<StreamPort<Stream>, Entry> = emptyMap()
   readonly #closeTimeoutMs: number
   #counted = 0
   #hasHeld = false
@@ -56,7 +57,7 @@ export class CountedStreams<Stream> {
   /** The stream was negotiated. */
   add (port: StreamPort<Stream>, isCounted: boolean): void {
     if (!this.#entries.has(port)) {
-      this.#entries.set(port, { isCounted, resetAt: NEVER })
+      this.#entries = ownMap(this.#entries).set(port, { isCounted, resetAt: NEVER })
       this.#counted += isCounted ? 1 : 0
     }
   }

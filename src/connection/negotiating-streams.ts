@@ -1,5 +1,6 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { NEVER, checkInstant, earliest } from '../core/instant.ts'
+import { emptyMap, ownMap } from '../core/own-map.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { StreamPhase } from '../errors.ts'
@@ -107,7 +108,7 @@ export class NegotiatingStream<Stream, Machine, Purpose extends Ticket> implemen
 /** The streams of one direction that are in negotiation or upgrade, and which of them can go on. */
 export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
   readonly owner: NegotiatingStreamsOwner
-  readonly #streams: Map<StreamPort<Stream>, NegotiatingStream<Stream, Machine, Purpose>> = new Map()
+  #streams: Map<StreamPort<Stream>, NegotiatingStream<Stream, Machine, Purpose>> = emptyMap()
   /** Neither is bounded: a stream is in each of them once. */
   readonly #woken: BoundedQueue<NegotiatingStream<Stream, Machine, Purpose>> = new BoundedQueue(Infinity)
   readonly #later: BoundedQueue<NegotiatingStream<Stream, Machine, Purpose>> = new BoundedQueue(Infinity)
@@ -135,7 +136,7 @@ export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
   /** A negotiation begins. */
   add (port: StreamPort<Stream>, machine: Machine, ticket: Purpose): NegotiatingStream<Stream, Machine, Purpose> {
     const stream = new NegotiatingStream(this, port, machine, ticket)
-    this.#streams.set(port, stream)
+    this.#streams = ownMap(this.#streams).set(port, stream)
     this.owner.deadlineAdded(ticket.deadline)
     return stream
   }

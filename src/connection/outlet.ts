@@ -1,5 +1,6 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { addDuration } from '../core/instant.ts'
+import { emptyMap, ownMap } from '../core/own-map.ts'
 import type { AbruptReason } from '../core/close-reason.ts'
 import type { ConnectionId, Direction } from '../core/ids.ts'
 import type { Instant } from '../core/instant.ts'
@@ -30,7 +31,7 @@ export class Outlet<Stream, ToBehaviour> {
   fatal: HandlerFault | undefined
   /** What ends the connection without a flush as soon as the current step is done; the first one counts. */
   abrupt: { readonly reason: AbruptReason, readonly error: Error } | undefined
-  readonly #limits: Map<string, LimitCount> = new Map()
+  #limits: Map<string, LimitCount> = emptyMap()
 
   constructor (id: ConnectionId, peer: unknown, now: Instant) {
     this.id = id
@@ -67,7 +68,7 @@ export class Outlet<Stream, ToBehaviour> {
   /** A limit was met: reported at once the first time, then with a count at most once per second (S9.1). */
   limitReached (option: string, limit: number): void {
     const known = this.#limits.get(option) ?? { count: 0, nextAt: this.now }
-    this.#limits.set(option, known)
+    this.#limits = ownMap(this.#limits).set(option, known)
     known.count++
     if (this.now >= known.nextAt) {
       this.reports.push({ type: 'limit-reached', option, limit, count: known.count })

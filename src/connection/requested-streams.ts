@@ -1,5 +1,6 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { NEVER, earliest } from '../core/instant.ts'
+import { emptyMap, ownMap } from '../core/own-map.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Hop } from '../handler/route.ts'
 import type { StreamUpgrade } from '../handler/stream-upgrade.ts'
@@ -56,7 +57,7 @@ export interface GrantedRequest<Stream> {
 export class RequestedStreams<Stream> {
   readonly #waiting: BoundedQueue<OutboundRequest<Stream>>
   /** In the order of the requests. */
-  readonly #opening: Map<StreamOpening, OutboundRequest<Stream>> = new Map()
+  #opening: Map<StreamOpening, OutboundRequest<Stream>> = emptyMap()
 
   constructor (maxQueued: number) {
     this.#waiting = new BoundedQueue(maxQueued)
@@ -89,7 +90,7 @@ export class RequestedStreams<Stream> {
       return undefined
     }
     const opening = { options: request.requester.type === 'host' ? request.requester.options : undefined }
-    this.#opening.set(opening, request)
+    this.#opening = ownMap(this.#opening).set(opening, request)
     return opening
   }
 
