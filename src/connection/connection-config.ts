@@ -110,10 +110,27 @@ export const CONNECTION_OPTIONS: OptionTable<ConnectionConfig> = {
  * @throws TypeError or RangeError that names the option, the rule and the value (S9.2)
  */
 export function parseConnectionConfig (init: ConnectionInit): ConnectionConfig {
-  return parseOptions(CONNECTION_OPTIONS, init, 'Cannot make a connection')
+  const config = parseOptions(CONNECTION_OPTIONS, init, 'Cannot make a connection')
+  if (!isSame(config, last)) {
+    last = config
+  }
+  return last
+}
+
+/** Nearly all connections of a process have the same options, and what is frozen can be shared. */
+let last: ConnectionConfig = parseOptions(CONNECTION_OPTIONS, {}, 'Cannot make a connection')
+
+function isSame (left: ConnectionConfig, right: ConnectionConfig): boolean {
+  const others = Object.values(right)
+  return Object.values(left).every((value, at) => Object.is(value, others[at]))
 }
 
 /** The limits of each negotiation on a connection. */
-export function negotiationLimits ({ maxFrameLength, maxNegotiationRounds, maxFramesPerTurn, ls }: ConnectionConfig): NegotiationLimits {
-  return { maxFrameLength, maxRounds: maxNegotiationRounds, maxFramesPerTurn, ls }
+export function negotiationLimits (config: ConnectionConfig): NegotiationLimits {
+  const { maxFrameLength, maxNegotiationRounds, maxFramesPerTurn, ls } = config
+  const limits = limitsOf.get(config) ?? Object.freeze({ maxFrameLength, maxRounds: maxNegotiationRounds, maxFramesPerTurn, ls })
+  limitsOf.set(config, limits)
+  return limits
 }
+
+const limitsOf = new WeakMap<ConnectionConfig, NegotiationLimits>()

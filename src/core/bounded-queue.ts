@@ -1,10 +1,13 @@
+/** The ring of all queues that hold nothing yet: it is never written to, as a full ring is replaced. */
+const EMPTY: never[] = []
+
 /**
  * A first-in, first-out queue with a capacity, on a ring that doubles when it is full. At capacity `push` keeps nothing and
  * answers false, so that whoever fills it decides what the loss means.
  */
 export class BoundedQueue<Value> implements Iterable<Value> {
   readonly capacity: number
-  #ring: Array<Value | undefined> = []
+  #ring: Array<Value | undefined> = EMPTY
   #head = 0
   #size = 0
 
@@ -68,7 +71,7 @@ export class BoundedQueue<Value> implements Iterable<Value> {
 
   /** Forgets everything, and gives the memory of a large ring back. */
   clear (): void {
-    this.#ring = []
+    this.#ring = EMPTY
     this.#head = 0
     this.#size = 0
   }

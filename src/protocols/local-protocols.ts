@@ -40,7 +40,7 @@ export class LocalProtocols {
   readonly #added: string[] = []
   readonly #removed: string[] = []
   #snapshot: IndexedListing | undefined
-  readonly #warned = new Set<string>()
+  #warned: Set<string> | undefined
   #isOverLimit = false
 
   constructor (init: LocalProtocolsInit) {
@@ -198,6 +198,7 @@ export class LocalProtocols {
   }
 
   #warnOnce (key: string, warning: ProtocolWarning): void {
+    this.#warned ??= new Set()
     if (!this.#warned.has(key)) {
       this.#warned.add(key)
       this.#onWarning?.(warning)

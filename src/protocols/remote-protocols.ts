@@ -1,3 +1,4 @@
+import { emptyMap, ownMap } from '../core/own-map.ts'
 import { utf8Length } from '../core/utf8.ts'
 import { brokenProtocolRule } from './stream-protocol.ts'
 
@@ -30,9 +31,9 @@ export type RemoteReportChange = 'added' | 'removed' | 'replaced'
  */
 export class RemoteProtocols {
   readonly #limits: RemoteProtocolsInit
-  readonly #sources = new Map<unknown, SourceNames>()
+  #sources: Map<unknown, SourceNames> = emptyMap()
   /** How many sources hold each name. */
-  readonly #holders = new Map<string, number>()
+  #holders: Map<string, number> = emptyMap()
   readonly #added: string[] = []
   readonly #removed: string[] = []
   #truncated: TruncatedReport | undefined
@@ -98,6 +99,7 @@ export class RemoteProtocols {
    */
   apply (source: unknown, change: RemoteReportChange, protocols: readonly string[]): boolean {
     this.#forgetReport()
+    this.#sources = ownMap(this.#sources)
     const held = this.#sources.get(source) ?? new SourceNames()
     switch (change) {
       case 'added':
@@ -181,7 +183,7 @@ export class RemoteProtocols {
 
   #countHolder (name: string, step: 1 | -1): number {
     const holders = (this.#holders.get(name) ?? 0) + step
-    this.#holders.set(name, holders)
+    this.#holders = ownMap(this.#holders).set(name, holders)
     return holders
   }
 
