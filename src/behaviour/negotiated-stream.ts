@@ -12,5 +12,6 @@ export interface NegotiatedStream extends Stream {
    * `maxUnflushedBytesPerStream`, or all streams of the connection `maxUnflushedBytes`, it waits. Several calls are served in
    * order. Rejects as the stream does when that ends; then later calls reject at once. `send()` takes everything, always.
    */
+  // eslint-disable-next-line no-restricted-syntax -- the object is the host's, whose methods give promises
   write (bytes: Uint8Array): Promise<void>
 }

@@ -74,6 +74,7 @@ export class Part extends WokenPart<Part> {
     this.handler[RELEASE]?.()
   }
 
+  /** Asks for a poll; one that has failed gets none. */
   wake (): void {
     if (!this.hasFailed) {
       this.owner.woken.woke(this)
@@ -95,6 +96,7 @@ export class Part extends WokenPart<Part> {
     return hop
   }
 
+  /** Its deadline is another one. */
   protected deadlineMoved (): void {
     this.owner.woken.wakesAt(this)
   }

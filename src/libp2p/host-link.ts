@@ -324,7 +324,6 @@ export class HostLink {
       case 'inbound-failure':
       case 'address-change':
       case 'protocol-warning':
-      case 'protocols-truncated':
     }
     this.#components.onEvent(event)
   }

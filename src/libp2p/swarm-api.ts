@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /** What an application sees of a swarm: `node.services.swarm`. */
 
 import type { Connection as HostConnection, PeerId, Startable, TypedEventTarget } from '@libp2p/interface'

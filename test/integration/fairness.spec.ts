@@ -23,7 +23,7 @@ class Restless {
     this.#wakesBy = wakesBy
   }
 
-  poll (cx: PollContext) {
+  poll (cx: PollContext): typeof PENDING {
     this.polls++
     if (!isOver && this.#wakesBy === 'itself') {
       cx.wake()

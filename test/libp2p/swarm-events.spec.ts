@@ -138,7 +138,7 @@ describe('an iterator over events (S8.1)', () => {
     await iterator[Symbol.asyncDispose]()
     push('a', 1)
     expect(await iterator.next()).toEqual(END)
-    expect(await iterator.return?.()).toEqual(END)
+    expect(await iterator.return()).toEqual(END)
   })
 
   it('gives what it has buffered when the swarm stops, then ends', async () => {
@@ -178,7 +178,7 @@ describe('an iterator over events (S8.1)', () => {
     signal.removeEventListener = (...args: Parameters<typeof remove>) => { listeners--; remove(...args) }
     const iterator = all.open({ signal })
     expect(listeners).toBe(1)
-    await iterator.return?.()
+    await iterator.return()
     expect(listeners).toBe(0)
   })
 })
