@@ -1,9 +1,7 @@
 import { TypedEventEmitter } from '@libp2p/interface'
-import { WireReading } from './wire-reading.ts'
 import type {
   AbortOptions, Connection, CreateStreamOptions, EventHandler, MessageStream, Stream, StreamMuxer, StreamMuxerEvents, StreamMuxerFactory
 } from '@libp2p/interface'
-import type { TurnBudget } from './turn-budget.ts'
 
 declare module '@libp2p/interface' {
   /** What a wrapped muxer understands besides. */
@@ -76,10 +74,7 @@ export function negotiated<Components> (
 
 /** Everything but `createStreamMuxer` is the factory's own: its name, its capabilities, its life cycle. */
 function wrapFactory (factory: StreamMuxerFactory): StreamMuxerFactory {
-  const createStreamMuxer = (wire: MessageStream): StreamMuxer => {
-    const reading = new WireReading(wire)
-    return new NegotiatedMuxer(reading.attach(() => factory.createStreamMuxer(wire)), reading)
-  }
+  const createStreamMuxer = (wire: MessageStream): StreamMuxer => new NegotiatedMuxer(factory.createStreamMuxer(wire))
   return new Proxy(factory, {
     get (target, key) {
       if (key === 'createStreamMuxer') {
@@ -100,17 +95,14 @@ export class NegotiatedMuxer extends TypedEventEmitter<StreamMuxerEvents> implem
   readonly inner: StreamMuxer
   /** Set when the connection opens. */
   owner: MuxerOwner | undefined
-  readonly #reading: WireReading | undefined
   #isAttached = false
 
   /**
    * @param inner - the muxer that does the work
-   * @param reading - what it reads the wire through
    */
-  constructor (inner: StreamMuxer, reading?: WireReading) {
+  constructor (inner: StreamMuxer) {
     super()
     this.inner = inner
-    this.#reading = reading
     muxers.set(inner.streams, this)
   }
 
@@ -177,11 +169,6 @@ export class NegotiatedMuxer extends TypedEventEmitter<StreamMuxerEvents> implem
       this.#isAttached = true
       this.inner.addEventListener('stream', ({ detail: stream }) => { this.#onStream(stream) })
     }
-  }
-
-  /** From now on the wire is read no faster than `budget` allows. */
-  readUnder (budget: TurnBudget): void {
-    this.#reading?.follow(budget)
   }
 
   /** Gives a stream to the host. */
