@@ -1,7 +1,9 @@
 import { TypedEventEmitter } from '@libp2p/interface'
+import { WireWriting } from './wire-writing.ts'
 import type {
   AbortOptions, Connection, CreateStreamOptions, EventHandler, MessageStream, Stream, StreamMuxer, StreamMuxerEvents, StreamMuxerFactory
 } from '@libp2p/interface'
+import type { Scheduler } from './scheduler.ts'
 
 declare module '@libp2p/interface' {
   /** What a wrapped muxer understands besides. */
@@ -74,7 +76,7 @@ export function negotiated<Components> (
 
 /** Everything but `createStreamMuxer` is the factory's own: its name, its capabilities, its life cycle. */
 function wrapFactory (factory: StreamMuxerFactory): StreamMuxerFactory {
-  const createStreamMuxer = (wire: MessageStream): StreamMuxer => new NegotiatedMuxer(factory.createStreamMuxer(wire))
+  const createStreamMuxer = (wire: MessageStream): StreamMuxer => new NegotiatedMuxer(factory.createStreamMuxer(wire), wire)
   return new Proxy(factory, {
     get (target, key) {
       if (key === 'createStreamMuxer') {
@@ -95,14 +97,17 @@ export class NegotiatedMuxer extends TypedEventEmitter<StreamMuxerEvents> implem
   readonly inner: StreamMuxer
   /** Set when the connection opens. */
   owner: MuxerOwner | undefined
+  readonly #wire: MessageStream | undefined
   #isAttached = false
 
   /**
    * @param inner - the muxer that does the work
+   * @param wire - what it sends to
    */
-  constructor (inner: StreamMuxer) {
+  constructor (inner: StreamMuxer, wire?: MessageStream) {
     super()
     this.inner = inner
+    this.#wire = wire
     muxers.set(inner.streams, this)
   }
 
@@ -168,6 +173,13 @@ export class NegotiatedMuxer extends TypedEventEmitter<StreamMuxerEvents> implem
     if (!this.#isAttached) {
       this.#isAttached = true
       this.inner.addEventListener('stream', ({ detail: stream }) => { this.#onStream(stream) })
+    }
+  }
+
+  /** From now on what is sent in a row is one write. To be called once. */
+  joinWrites (scheduler: Scheduler): void {
+    if (this.#wire !== undefined) {
+      new WireWriting(this.#wire, scheduler).follow()
     }
   }
 
