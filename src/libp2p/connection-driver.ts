@@ -96,7 +96,7 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
     })
     if (muxer !== undefined) {
       muxer.owner = this
-      muxer.readUnder(budget)
+      muxer.joinWrites(scheduler)
     }
     host.addEventListener('close', this)
   }

@@ -98,7 +98,6 @@ export class HostLink {
     this.#driver = new SwarmDriver({
       root,
       scheduler,
-      budget,
       turnBudgetMs: config.turnBudgetMs,
       onYield: metrics === undefined ? undefined : () => { metrics.yielded('budget') },
       onUndelivered: metrics === undefined ? undefined : (reason, count) => { metrics.undelivered(reason, count) },

@@ -1,9 +1,9 @@
 import { TypedEventEmitter } from '@libp2p/interface'
-import { WireReading } from './wire-reading.ts'
+import { WireWriting } from './wire-writing.ts'
 import type {
   AbortOptions, Connection, CreateStreamOptions, EventHandler, MessageStream, Stream, StreamMuxer, StreamMuxerEvents, StreamMuxerFactory
 } from '@libp2p/interface'
-import type { TurnBudget } from './turn-budget.ts'
+import type { Scheduler } from './scheduler.ts'
 
 declare module '@libp2p/interface' {
   /** What a wrapped muxer understands besides. */
@@ -76,10 +76,7 @@ export function negotiated<Components> (
 
 /** Everything but `createStreamMuxer` is the factory's own: its name, its capabilities, its life cycle. */
 function wrapFactory (factory: StreamMuxerFactory): StreamMuxerFactory {
-  const createStreamMuxer = (wire: MessageStream): StreamMuxer => {
-    const reading = new WireReading(wire)
-    return new NegotiatedMuxer(reading.attach(() => factory.createStreamMuxer(wire)), reading)
-  }
+  const createStreamMuxer = (wire: MessageStream): StreamMuxer => new NegotiatedMuxer(factory.createStreamMuxer(wire), wire)
   return new Proxy(factory, {
     get (target, key) {
       if (key === 'createStreamMuxer') {
@@ -100,17 +97,17 @@ export class NegotiatedMuxer extends TypedEventEmitter<StreamMuxerEvents> implem
   readonly inner: StreamMuxer
   /** Set when the connection opens. */
   owner: MuxerOwner | undefined
-  readonly #reading: WireReading | undefined
+  readonly #wire: MessageStream | undefined
   #isAttached = false
 
   /**
    * @param inner - the muxer that does the work
-   * @param reading - what it reads the wire through
+   * @param wire - what it sends to
    */
-  constructor (inner: StreamMuxer, reading?: WireReading) {
+  constructor (inner: StreamMuxer, wire?: MessageStream) {
     super()
     this.inner = inner
-    this.#reading = reading
+    this.#wire = wire
     muxers.set(inner.streams, this)
   }
 
@@ -179,9 +176,11 @@ export class NegotiatedMuxer extends TypedEventEmitter<StreamMuxerEvents> implem
     }
   }
 
-  /** From now on the wire is read no faster than `budget` allows. */
-  readUnder (budget: TurnBudget): void {
-    this.#reading?.follow(budget)
+  /** From now on what is sent in a row is one write. To be called once. */
+  joinWrites (scheduler: Scheduler): void {
+    if (this.#wire !== undefined) {
+      new WireWriting(this.#wire, scheduler).follow()
+    }
   }
 
   /** Gives a stream to the host. */

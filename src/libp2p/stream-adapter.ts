@@ -59,6 +59,9 @@ export function isOfBehaviour (stream: Stream): boolean {
 
 /** What every adopted stream gets: shared functions, so that a stream costs no closure. */
 const ADOPTED_METHODS = {
+  dispatchEvent (this: Adopted, event: Event): boolean {
+    return this[ADAPTER].dispatch(event)
+  },
   ignoreForKeepAlive (this: Adopted): void {
     this[ADAPTER].ignoreForKeepAlive()
   },
@@ -91,6 +94,7 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   readonly #sink: StreamSink
   readonly #closeStream: Stream['close']
   readonly #closeReadOfStream: Stream['closeRead']
+  readonly #dispatch: Stream['dispatchEvent']
   /** The host negotiated it, and counts its bytes by itself. */
   readonly #isHosted: boolean
   #phase: 'waiting' | 'negotiating' | 'assumed' | 'accepted' | 'done' = 'waiting'
@@ -115,14 +119,13 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   constructor (stream: Stream, sink: StreamSink) {
     this.#sink = sink
     this.#isHosted = stream.protocol !== ''
-    /* eslint-disable @typescript-eslint/unbound-method -- called with the stream as `this`, by `close` and `closeRead` below */
+    /* eslint-disable @typescript-eslint/unbound-method -- called with the stream as `this`, by the methods of these names below */
     this.#closeStream = stream.close
     this.#closeReadOfStream = stream.closeRead
+    this.#dispatch = stream.dispatchEvent
     /* eslint-enable @typescript-eslint/unbound-method */
     this.stream = Object.assign(stream, ADOPTED_METHODS, { [ADAPTER]: this })
     this.#remoteEnded = stream.remoteWriteStatus === 'closed' && !isOver(stream)
-    stream.addEventListener('remoteCloseWrite', this)
-    stream.addEventListener('close', this)
   }
 
   /** Whether the remote ended its side in order. */
@@ -140,17 +143,30 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     return this.#isInUse && !this.#isOfHost
   }
 
-  /** Listener of the stream. */
-  handleEvent (event: StreamMessageEvent | StreamCloseEvent | Event): void {
-    if ('data' in event) {
-      this.#onBytes(event)
-      return
-    }
-    if ('error' in event) {
-      this.#failure = event.error
-    } else {
+  /** Listener of the stream, while it is negotiated. */
+  handleEvent (event: StreamMessageEvent): void {
+    this.#onBytes(event)
+  }
+
+  /**
+   * The `dispatchEvent` of the stream. Two listeners for its ends would cost as much as all that is done about them: an end is
+   * latched before anybody hears of it, and told when everybody has, as the muxer counts its streams by that.
+   */
+  dispatch (event: StreamCloseEvent | Event): boolean {
+    const { type } = event
+    if (type === 'close') {
+      this.#failure = 'error' in event ? event.error : undefined
+    } else if (type === 'remoteCloseWrite') {
       this.#remoteEnded = true
+    } else {
+      return this.#dispatch.call(this.stream, event)
     }
+    const isTaken = this.#dispatch.call(this.stream, event)
+    this.#ended()
+    return isTaken
+  }
+
+  #ended (): void {
     if (this.#isHeld && isOver(this.stream)) {
       this.#letGo()
     }

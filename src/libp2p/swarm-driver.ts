@@ -9,7 +9,6 @@ import type { PooledConnection } from '../swarm/pooled-connection.ts'
 import type { SwarmEvent } from '../swarm/swarm-event.ts'
 import type { CountUndelivered } from '../swarm/wishes.ts'
 import type { Scheduler, Timer } from './scheduler.ts'
-import type { TurnBudget } from './turn-budget.ts'
 
 /** The events of a swarm whose root is a composition. */
 export type DrivenEvent = SwarmEvent<KeyedEvent<string, unknown>>
@@ -43,8 +42,6 @@ export interface Turns {
 export interface SwarmDriverComponents {
   readonly root: NetworkBehaviour<KeyedEvent<string, unknown>, unknown, unknown, Error>
   readonly scheduler: Scheduler
-  /** The time of all drains is counted here. Absent: nowhere. */
-  readonly budget?: TurnBudget
   readonly turnBudgetMs: number
   /** Acts on one event; called inside a drain. */
   onEvent (event: DrivenEvent): void
@@ -147,7 +144,6 @@ export class SwarmDriver<Driven extends DrainedConnection> implements Turns {
 
   /** See {@link Turns}. */
   beginInput (): void {
-    this.#components.budget?.begin()
     this.#isBusy = true
   }
 
@@ -160,7 +156,6 @@ export class SwarmDriver<Driven extends DrainedConnection> implements Turns {
     }
     this.#isBusy = false
     this.#empty()
-    this.#components.budget?.end()
   }
 
   #drain (connection: DrainedConnection | undefined): void {

@@ -4,24 +4,14 @@ import type { Scheduler } from './scheduler.ts'
 /** Something that waits for its share of a turn of the event loop. */
 type Task = () => void
 
-/** Work that begins later than this after the last one is no part of it: others had their time between. */
-const GAP_MS = 1
-
-/** Reading includes the work of the host, and is put off only when it holds the event loop: a few times the time of a drain. */
-const READ_SHARE = 5
-
 /**
- * How long all connections of a node may work in a row before timers, and the sockets of everybody else, get their turn
- * (S5.3, S10.23). Once it comes to five times `turnBudgetMs` what follows waits for the next macrotask, in order.
+ * What streams have left over for another turn, in order. Whatever they do with it, all of a node together take about
+ * `turnBudgetMs` of each turn, so that timers, and the sockets of everybody else, get theirs (S5.3, S10.23).
  */
 export class TurnBudget {
   readonly #scheduler: Scheduler
   readonly #budgetMs: number
   #waiting: Task[] = []
-  #spentMs = 0
-  #depth = 0
-  #begunAt: Instant = 0
-  #endedAt: Instant = -Infinity
   #isScheduled = false
 
   /**
@@ -30,39 +20,7 @@ export class TurnBudget {
    */
   constructor (scheduler: Scheduler, budgetMs: number) {
     this.#scheduler = scheduler
-    this.#budgetMs = budgetMs * READ_SHARE
-  }
-
-  /** Whether everything that can wait is to wait. */
-  get isSpent (): boolean {
-    const running = this.#depth === 0 ? 0 : this.#scheduler.now() - this.#begunAt
-    return this.#spentMs + running > this.#budgetMs
-  }
-
-  /** Work begins; some of it may begin and end inside. */
-  begin (): void {
-    if (this.#depth === 0) {
-      this.#begunAt = this.#scheduler.now()
-      this.#spentMs = this.#begunAt - this.#endedAt > GAP_MS ? 0 : this.#spentMs
-    }
-    this.#depth++
-  }
-
-  /** The work that was begun is done. */
-  end (): void {
-    this.#depth--
-    if (this.#depth === 0) {
-      this.#endedAt = this.#scheduler.now()
-      this.#spentMs += this.#endedAt - this.#begunAt
-      if (this.isSpent) {
-        this.#schedule()
-      }
-    }
-  }
-
-  /** Runs `task` in a microtask. */
-  soon (task: Task): void {
-    this.#scheduler.soon(task)
+    this.#budgetMs = budgetMs
   }
 
   /** Runs `task` in a macrotask, as soon as there is time for it. */
@@ -80,31 +38,28 @@ export class TurnBudget {
 
   #run (): void {
     this.#isScheduled = false
-    this.#spentMs = 0
     const due = this.#waiting
     this.#waiting = []
-    this.#runNext(due, 0)
+    this.#runNext(due, 0, this.#scheduler.now())
   }
 
   /** One at least, and as many as there is time for. What a task leads to in microtasks is done, and counted, before the next one. */
-  #runNext (due: Task[], at: number): void {
+  #runNext (due: Task[], at: number, begunAt: Instant): void {
     const task = due[at]
     if (task === undefined) {
       return
     }
-    if (at > 0 && this.isSpent) {
+    if (at > 0 && this.#scheduler.now() - begunAt > this.#budgetMs) {
       // What came up meanwhile is for later.
       this.#waiting = [...due.slice(at), ...this.#waiting]
       this.#schedule()
       return
     }
-    this.begin()
     try {
       task()
     } finally {
-      this.end()
       if (at + 1 < due.length) {
-        this.#scheduler.soon(() => { this.#runNext(due, at + 1) })
+        this.#scheduler.soon(() => { this.#runNext(due, at + 1, begunAt) })
       }
     }
   }

@@ -100,6 +100,32 @@ describe('a stream that is negotiated', () => {
     expect(told).toEqual(['data all', 'reset StreamResetError'])
   })
 
+  it('knows of an end before the listeners of the stream, and tells it after them, as the muxer counts by one', async () => {
+    const { stream, remote, port, told } = adopted()
+    port.accept('/a')
+    stream.addEventListener('remoteCloseWrite', () => { told.push(`heard, ended ${port.remoteEnded}`) })
+    stream.addEventListener('close', () => { told.push(`heard, failure ${port.failure?.name}`) })
+    await remote.close()
+    remote.abort(new Error('gone'))
+    expect(told).toEqual(['heard, ended true', 'heard, failure StreamResetError', 'reset StreamResetError'])
+  })
+
+  it('leaves the dispatch of the host in place that was there before', () => {
+    const [stream] = fakeStreams((deliver) => { deliver() })
+    const types: string[] = []
+    const dispatch = stream.dispatchEvent.bind(stream)
+    stream.dispatchEvent = (event) => {
+      types.push(event.type)
+      return dispatch(event)
+    }
+    const sink = new RecordingSink()
+    new StreamAdapter(stream, sink).start()
+    stream.onData(bytesOf('all'))
+    stream.onRemoteReset()
+    expect(types).toEqual(['message', 'end', 'close'])
+    expect(sink.told).toEqual(['data all', 'reset StreamResetError'])
+  })
+
   it('tells a reset that comes while it waits for a slot, which it then needs no more', async () => {
     const { remote, port, told } = adopted()
     remote.send(bytesOf('all'))

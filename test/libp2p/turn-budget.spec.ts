@@ -2,57 +2,20 @@ import { describe, expect, it } from 'vitest'
 import { TurnBudget } from '../../src/libp2p/turn-budget.ts'
 import { ManualScheduler } from '../support/manual-scheduler.ts'
 
-/** A budget of 5 ms in a row, and work that takes the time that it is told. */
+/** A budget of 5 ms a turn, and turns that are run to their end. */
 function budgeted () {
   const scheduler = new ManualScheduler()
-  const budget = new TurnBudget(scheduler, 1)
-  const work = (milliseconds: number) => {
-    budget.begin()
-    scheduler.advance(milliseconds)
-    budget.end()
-  }
+  const budget = new TurnBudget(scheduler, 5)
   const turn = () => {
     scheduler.run(scheduler.macrotasks)
     while (scheduler.microtasks.length > 0) {
       scheduler.run(scheduler.microtasks)
     }
   }
-  return { scheduler, budget, work, turn }
+  return { scheduler, budget, turn }
 }
 
 describe('TurnBudget (S5.3)', () => {
-  it('is spent once work came to more than it, until the next turn', () => {
-    const { budget, work, turn } = budgeted()
-    work(3)
-    work(2)
-    expect(budget.isSpent).toBe(false)
-    work(0.1)
-    expect(budget.isSpent).toBe(true)
-    turn()
-    expect(budget.isSpent).toBe(false)
-  })
-
-  it('forgets what was spent before others had their time', () => {
-    const { scheduler, budget, work } = budgeted()
-    work(4)
-    scheduler.advance(2)
-    work(4)
-    expect(budget.isSpent).toBe(false)
-    scheduler.advance(1)
-    work(2)
-    expect(budget.isSpent).toBe(true)
-  })
-
-  it('counts work inside of other work once', () => {
-    const { scheduler, budget, work } = budgeted()
-    budget.begin()
-    work(2)
-    work(2)
-    scheduler.advance(1)
-    budget.end()
-    expect(budget.isSpent).toBe(false)
-  })
-
   it('runs what waits in order, as much as there is time for in each turn, and what comes up meanwhile last', () => {
     const { scheduler, budget, turn } = budgeted()
     const log: string[] = []
@@ -75,18 +38,28 @@ describe('TurnBudget (S5.3)', () => {
   })
 
   it('counts what a task leads to in microtasks before the next one', () => {
-    const { scheduler, budget, work, turn } = budgeted()
+    const { scheduler, budget, turn } = budgeted()
     const log: string[] = []
     for (const name of ['a', 'b']) {
       budget.later(() => {
         log.push(name)
-        scheduler.soon(() => { work(6) })
+        scheduler.soon(() => { scheduler.advance(6) })
       })
     }
     turn()
     expect(log).toEqual(['a'])
     turn()
     expect(log).toEqual(['a', 'b'])
+  })
+
+  it('goes on after a task that threw', () => {
+    const { scheduler, budget } = budgeted()
+    const log: string[] = []
+    budget.later(() => { throw new Error('broken') })
+    budget.later(() => { log.push('b') })
+    expect(() => { scheduler.run(scheduler.macrotasks) }).toThrow('broken')
+    scheduler.run(scheduler.microtasks)
+    expect(log).toEqual(['b'])
   })
 
   it('0 lets one task run each turn', () => {
@@ -103,10 +76,10 @@ describe('TurnBudget (S5.3)', () => {
     }
   })
 
-  it('asks for no turn as long as there is time', () => {
-    const { scheduler, work } = budgeted()
-    work(1)
-    work(1)
+  it('asks for no turn when nothing waits', () => {
+    const { scheduler, budget, turn } = budgeted()
+    budget.later(() => {})
+    turn()
     expect(scheduler.macrotasks).toEqual([])
   })
 })
