@@ -1,16 +1,28 @@
 import { WokenPart } from '../core/woken-parts.ts'
 import { LastListing } from '../protocols/last-listing.ts'
 import { isProtocolList } from '../protocols/protocol-list.ts'
+import { HandlerFault } from './handler-fault.ts'
 import { ListLink } from './list-link.ts'
-import { RELEASE } from './route.ts'
+import { REFUSED, RELEASE, SETS, setsOf } from './route.ts'
+import { asTask, taskOf } from './tasks.ts'
 import type { WokenParts } from '../core/woken-parts.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
+import type { ConnectionEvent } from './connection-handler.ts'
 import type { Hop, RoutedHandler } from './route.ts'
 
 /** The composition that holds a part. */
 export interface PartOwner {
   readonly woken: WokenParts<Part>
 }
+
+/**
+ * ```
+ *  new ──greeted──▶ in ──removed──▶ leaving ──had its last word──▶ gone
+ *                    └────────threw────────┴─────────────────────▶ failed
+ * ```
+ * `new`: added to a composition on a live connection, and not told yet what the others know.
+ */
+export type PartPhase = 'new' | 'in' | 'leaving' | 'gone' | 'failed'
 
 /** The way from a composition into one of its parts, and on. */
 export class PartHop implements Hop {
@@ -31,14 +43,19 @@ export class PartHop implements Hop {
  * when it is needed: a node has as many of these as connections times protocols.
  */
 export class Part extends WokenPart<Part> {
+  /** Hidden from authors: see {@link RoutedContext}. */
+  static {
+    Object.defineProperty(this.prototype, SETS, { get (this: Part) { return setsOf(this.owner.woken.cx) } })
+  }
+
   readonly key: string
   readonly handler: RoutedHandler
   readonly owner: PartOwner
+  /** After `failed`, as a method threw, it is never called again. */
+  phase: PartPhase = 'in'
   /** Polled, told or woken since its answers were cached, and who else is. */
   isStale = false
   nextStale: Part | undefined
-  /** A method threw: it is never called again. */
-  hasFailed = false
   isKeepAlive = false
   readonly #listing: LastListing = new LastListing()
   #link: ListLink | undefined
@@ -50,6 +67,11 @@ export class Part extends WokenPart<Part> {
     this.key = key
     this.handler = handler
     this.owner = owner
+  }
+
+  /** Whether it was removed, whatever is left to be done for it. */
+  get hasLeft (): boolean {
+    return this.phase === 'leaving' || this.phase === 'gone'
   }
 
   /** What the handler listed when it was asked last. */
@@ -74,10 +96,55 @@ export class Part extends WokenPart<Part> {
     this.handler[RELEASE]?.()
   }
 
-  /** Asks for a poll; one that has failed gets none. */
+  /** Asks for a poll; one that is not called any more gets none. */
   wake (): void {
-    if (!this.hasFailed) {
+    if (this.#isCalled) {
       this.owner.woken.woke(this)
+    }
+  }
+
+  /** Tells the handler something; `isFatal`: a throw ends the connection, and not just a stream. */
+  tell (event: ConnectionEvent<unknown, unknown>, isFatal: boolean): PromiseLike<void> | undefined {
+    if (this.phase === 'failed') {
+      return undefined
+    }
+    if (this.#isCalled) {
+      this.owner.woken.touch(this)
+    }
+    const task = this.guard('onConnectionEvent', () => asTask(this.handler.onConnectionEvent(event)), isFatal)
+    return task === undefined ? undefined : taskOf(task, reason => this.faultOf('onConnectionEvent', reason, isFatal))
+  }
+
+  /**
+   * Calls the handler.
+   *
+   * @throws HandlerFault
+   */
+  guard<Result> (method: string, call: () => Result, isFatal: boolean = false): Result {
+    try {
+      return call()
+    } catch (thrown) {
+      throw this.faultOf(method, thrown, isFatal)
+    }
+  }
+
+  /** A fatal one is the last that was heard of the part; a composition below has marked its own thrower already (S4.15). */
+  faultOf (method: string, thrown: unknown, isFatal: boolean): HandlerFault {
+    if (isFatal && !(thrown instanceof HandlerFault)) {
+      this.phase = 'failed'
+      this.release()
+    }
+    return HandlerFault.of(thrown, method, this.key)
+  }
+
+  /**
+   * A stream has come for it.
+   *
+   * @throws HandlerFault which is a refusal, if it has left
+   */
+  refuseStreams (): void {
+    if (this.hasLeft) {
+      throw new HandlerFault(this.key, 'onConnectionEvent', REFUSED)
     }
   }
 
@@ -98,7 +165,13 @@ export class Part extends WokenPart<Part> {
 
   /** Its deadline is another one. */
   protected deadlineMoved (): void {
-    this.owner.woken.wakesAt(this)
+    if (this.#isCalled) {
+      this.owner.woken.wakesAt(this)
+    }
+  }
+
+  get #isCalled (): boolean {
+    return this.phase !== 'failed' && this.phase !== 'gone'
   }
 
   #follow (listing: ProtocolListing): void {

@@ -1,5 +1,5 @@
 import { PENDING } from '../core/poll.ts'
-import { POLL_LAST, RELEASE, pollLast } from './route.ts'
+import { ATTACH, HAS_LEFT, POLL_LAST, RELEASE, pollLast } from './route.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
 import type { ConnectionEvent, HandlerOutput } from './connection-handler.ts'
@@ -18,7 +18,9 @@ export abstract class HandlerWrapper implements RoutedHandler {
   static {
     Object.defineProperties(this.prototype, {
       [POLL_LAST]: { value (this: HandlerWrapper, cx: PollContext) { return this.pollLast(cx) } },
-      [RELEASE]: { value (this: HandlerWrapper) { this.release() } }
+      [RELEASE]: { value (this: HandlerWrapper) { this.release() } },
+      [ATTACH]: { value (this: HandlerWrapper, cx: PollContext) { this.inner[ATTACH]?.(cx) } },
+      [HAS_LEFT]: { value (this: HandlerWrapper, protocol: string, listing?: Listing) { return this.inner[HAS_LEFT]?.(protocol, listing) === true } }
     })
   }
 

@@ -120,6 +120,11 @@ export class RemoteProtocols {
     return this.#added.length + this.#removed.length > 0
   }
 
+  /** Those that have reported, in a copy. */
+  sources (): readonly unknown[] {
+    return [...this.#sources.keys()]
+  }
+
   /** `source` has closed: takes away all that nobody else reports. Returns as {@link apply} does. */
   withdraw (source: unknown): boolean {
     this.#forgetReport()
