@@ -15,17 +15,16 @@ import { BoundedQueue } from '../core/bounded-queue.ts'
 import { PENDING } from '../core/poll.ts'
 import { WokenParts } from '../core/woken-parts.ts'
 import { checkOutput } from './check-output.ts'
-import { HandlerFault } from './handler-fault.ts'
+import { joinCalls } from './join-calls.ts'
 import { PartAnswers } from './part-answers.ts'
 import { Departures, greet } from './part-changes.ts'
-import { Part, PartHop } from './part.ts'
-import { ATTACH, HAS_LEFT, POLL_LAST, REFUSED, RELEASE, hopOf, listingOf, pollLast, setsOf, withRoute } from './route.ts'
-import { dropTasks, joinTasks } from './tasks.ts'
+import { Part, partHopOf } from './part.ts'
+import { ATTACH, HAS_LEFT, POLL_LAST, REFUSED, RELEASE, hopOf, lastEventOf, listingOf, setsOf, withRoute } from './route.ts'
 import { InvalidStateError } from '../errors.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { WokenPartsOwner } from '../core/woken-parts.ts'
 import type { ComposedHandler, PartEvent } from './composed-handler.ts'
-import type { AnyHandler, ConnectionEvent, DialUpgradeError, FullyNegotiatedOutbound, HandlerOutput } from './connection-handler.ts'
+import type { AnyHandler, ConnectionEvent, ConnectionNews, HandlerOutput } from './connection-handler.ts'
 import type { PartOwner } from './part.ts'
 import type { Listing, RoutedHandler } from './route.ts'
 import type { StreamUpgrade } from './stream-upgrade.ts'
@@ -158,24 +157,15 @@ class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
     return PENDING
   }
 
-  /** The last event of the parts, for wrappers; what else a part without `pollClose` still asks for is not heard. */
   pollClose (cx: PollContext): Poll<PartEvent | undefined> {
-    for (;;) {
-      const output = this[POLL_LAST](cx)
-      if (output === PENDING || output === undefined) {
-        return output
-      }
-      if (output.type === 'notify-behaviour') {
-        return output.event
-      }
-    }
+    return lastEventOf(() => this[POLL_LAST](cx))
   }
 
   [POLL_LAST] (cx: PollContext): Poll<HandlerOutput<PartEvent, unknown, unknown> | undefined> {
     this.woken.attach(cx)
     this.#closing ??= this.#beginClosing()
     for (let part = this.#closing.peek(); part !== undefined; part = this.#closing.peek()) {
-      const output = part.phase === 'failed' ? undefined : this.#pollPartLast(part, cx)
+      const output = part.phase === 'failed' ? undefined : part.pollLast(cx)
       if (output === PENDING) {
         return PENDING
       }
@@ -217,12 +207,12 @@ class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
         return part.hasLeft ? undefined : part.tell(withRoute(event, listing), true)
       }
       case 'fully-negotiated-outbound': {
-        const { part, inner } = this.#hopOf(event)
+        const { part, inner } = partHopOf(event, this)
         part.refuseStreams()
         return part.tell(withRoute(event, inner), false)
       }
       case 'dial-upgrade-error': {
-        const { part, inner } = this.#hopOf(event)
+        const { part, inner } = partHopOf(event, this)
         return part.tell(withRoute(event, inner), true)
       }
       case 'local-protocols-change':
@@ -286,12 +276,6 @@ class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
     }
   }
 
-  #pollPartLast (part: Part, cx: PollContext): Poll<HandlerOutput<unknown, unknown, unknown> | undefined> {
-    part.now = cx.now
-    const { handler } = part
-    return part.guard(handler.pollClose === undefined ? 'poll' : 'pollClose', () => pollLast(handler, part), true)
-  }
-
   #beginClosing (): BoundedQueue<Part> {
     this[RELEASE]()
     const closing = new BoundedQueue<Part>(Infinity)
@@ -301,39 +285,15 @@ class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
     return closing
   }
 
-  /** The way that a request came by. */
-  #hopOf (event: FullyNegotiatedOutbound<unknown, unknown> | DialUpgradeError<unknown>): PartHop {
-    const hop = hopOf(event)
-    if (!(hop instanceof PartHop) || hop.part.owner !== this) {
-      throw new InvalidStateError(`Cannot route ${event.type}: pass on the event object itself, or a copy made with spread`)
-    }
-    return hop
-  }
-
-  /** Each part hears it, also when an earlier one throws; the first throw is passed on at the end. */
-  #tellAll (event: ConnectionEvent<unknown, unknown>): PromiseLike<void> | undefined {
-    let fault: HandlerFault | undefined
-    const tasks: Array<PromiseLike<void>> = []
-    for (const part of this.#parts.values()) {
+  #tellAll (event: ConnectionNews): PromiseLike<void> | undefined {
+    return joinCalls(this.#parts.values(), (part) => {
       // A new one is told the whole sets instead, when no change is on its way to the others.
       if (part.phase === 'new' && event.type !== 'address-change') {
-        continue
+        return undefined
       }
-      try {
-        this.#greet(part)
-        const task = part.tell(event, true)
-        if (task !== undefined) {
-          tasks.push(task)
-        }
-      } catch (thrown) {
-        fault ??= HandlerFault.of(thrown, 'onConnectionEvent')
-      }
-    }
-    if (fault !== undefined) {
-      dropTasks(tasks)
-      throw fault
-    }
-    return joinTasks(tasks)
+      this.#greet(part)
+      return part.tell(event, true)
+    })
   }
 }
 

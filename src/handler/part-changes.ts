@@ -2,7 +2,7 @@
 
 import { PENDING } from '../core/poll.ts'
 import { ProtocolsNotice } from '../protocols/protocols-change.ts'
-import { PART_LEFT, pollLast } from './route.ts'
+import { PART_LEFT } from './route.ts'
 import { dropTasks } from './tasks.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { HandlerOutput } from './connection-handler.ts'
@@ -60,10 +60,8 @@ export class Departures {
       this.#leaving.set(part, false)
       return { type: 'cancel-outbound-request', token: PART_LEFT }
     }
-    part.now = cx.now
-    const { handler } = part
     for (;;) {
-      const output = part.guard(handler.pollClose === undefined ? 'poll' : 'pollClose', () => pollLast(handler, part), true)
+      const output = part.pollLast(cx)
       if (output === PENDING) {
         return PENDING
       }

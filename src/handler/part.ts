@@ -3,11 +3,13 @@ import { LastListing } from '../protocols/last-listing.ts'
 import { isProtocolList } from '../protocols/protocol-list.ts'
 import { HandlerFault } from './handler-fault.ts'
 import { ListLink } from './list-link.ts'
-import { REFUSED, RELEASE, SETS, setsOf } from './route.ts'
+import { REFUSED, RELEASE, SETS, hopOf, pollLast, setsOf } from './route.ts'
 import { asTask, taskOf } from './tasks.ts'
+import { InvalidStateError } from '../errors.ts'
+import type { Poll, PollContext } from '../core/poll.ts'
 import type { WokenParts } from '../core/woken-parts.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
-import type { ConnectionEvent } from './connection-handler.ts'
+import type { ConnectionEvent, DialUpgradeError, FullyNegotiatedOutbound, HandlerOutput } from './connection-handler.ts'
 import type { Hop, RoutedHandler } from './route.ts'
 
 /** The composition that holds a part. */
@@ -35,6 +37,19 @@ export class PartHop implements Hop {
     this.inner = inner
     this.path = inner === undefined ? part.key : `${part.key}.${inner.path}`
   }
+}
+
+/**
+ * The way that a request came by.
+ *
+ * @throws InvalidStateError when a wrapper took it off the event
+ */
+export function partHopOf (event: FullyNegotiatedOutbound<unknown, unknown> | DialUpgradeError<unknown>, owner: PartOwner): PartHop {
+  const hop = hopOf(event)
+  if (!(hop instanceof PartHop) || hop.part.owner !== owner) {
+    throw new InvalidStateError(`Cannot route ${event.type}: pass on the event object itself, or a copy made with spread`)
+  }
+  return hop
 }
 
 /**
@@ -113,6 +128,13 @@ export class Part extends WokenPart<Part> {
     }
     const task = this.guard('onConnectionEvent', () => asTask(this.handler.onConnectionEvent(event)), isFatal)
     return task === undefined ? undefined : taskOf(task, reason => this.faultOf('onConnectionEvent', reason, isFatal))
+  }
+
+  /** Its next output while it leaves or its connection closes, or undefined when it has ended. */
+  pollLast (cx: PollContext): Poll<HandlerOutput<unknown, unknown, unknown> | undefined> {
+    this.now = cx.now
+    const { handler } = this
+    return this.guard(handler.pollClose === undefined ? 'poll' : 'pollClose', () => pollLast(handler, this), true)
   }
 
   /**

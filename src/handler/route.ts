@@ -124,6 +124,19 @@ export interface RoutedHandler extends Omit<AnyHandler, 'inboundInfo' | 'inbound
   [HAS_LEFT]? (protocol: string, listing?: Listing): boolean
 }
 
+/** The next event among the last outputs, for wrappers of other makes; what else is asked for is not heard. */
+export function lastEventOf<Event> (next: () => Poll<HandlerOutput<Event, unknown, unknown> | undefined>): Poll<Event | undefined> {
+  for (;;) {
+    const output = next()
+    if (output === PENDING || output === undefined) {
+      return output
+    }
+    if (output.type === 'notify-behaviour') {
+      return output.event
+    }
+  }
+}
+
 /**
  * The next output of a handler whose connection closes, or undefined when it has ended. Without `pollClose` it is drained
  * through `poll`, so that neither its events nor its requests are lost without a word (S4.11, S5.5).
