@@ -175,7 +175,7 @@ describe('composeHandlers', () => {
     composed.add('files', new Files())
     expectTypeOf(composed.remove('files')).toEqualTypeOf<boolean>()
     // @ts-expect-error -- that is no handler of this kind
-    composed.add('files', { listenProtocols: () => [], onConnectionEvent () {} })
+    composed.add('files', 'no handler')
     // @ts-expect-error -- no part has this key
     composed.add('other', new Chat())
     // @ts-expect-error -- no part has this key
