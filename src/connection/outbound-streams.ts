@@ -135,9 +135,13 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#cancel(requester => requester.type === 'host' && requester.token === token, token)
   }
 
+  get #mayOpen (): boolean {
+    return this.#requested.opening + this.#negotiating.slots < this.#config.maxNegotiatingOutboundStreams
+  }
+
   /** Step 8: asks the muxer for the stream of the oldest request. */
   openNext (): boolean {
-    if (this.#requested.waiting === 0 || this.#requested.opening + this.#negotiating.slots >= this.#config.maxNegotiatingOutboundStreams) {
+    if (this.#requested.waiting === 0 || !this.#mayOpen) {
       return false
     }
     const opening = this.#requested.open()
@@ -154,7 +158,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   /** The muxer granted a stream, on which it has agreed on `protocol` if it negotiates. */
   granted (opening: StreamOpening, port: StreamPort<Stream>, protocol: string | undefined): void {
     const { outlet } = this.#desk
-    const granted = this.#requested.granted(opening)
+    const granted = this.#requested.granted(opening, this.#mayOpen)
     if (granted === undefined) {
       const error = abortOf('Nobody waits for this stream any more', outlet.failure('open', [], 'outbound', outlet.now))
       outlet.tellMuxer(() => { port.reset(error) })

@@ -118,11 +118,12 @@ export class RequestedStreams<Stream> {
   /**
    * The muxer granted a stream.
    *
+   * @param hasRoom - whether a request that was not asked for at the muxer yet may have it
    * @returns the request that it serves; undefined when nobody waits for such a stream
    */
-  granted (opening: StreamOpening): GrantedRequest<Stream> | undefined {
+  granted (opening: StreamOpening, hasRoom: boolean): GrantedRequest<Stream> | undefined {
     if (!this.#opening.has(opening)) {
-      return this.#areAlike && opening.options === undefined ? this.#takeOldest() : undefined
+      return this.#areAlike && opening.options === undefined ? this.#takeOldest(hasRoom) : undefined
     }
     const isMovable = this.#areAlike && opening.request.requester.type === 'handler'
     const request = isMovable ? this.#moveUp(opening) : opening.request
@@ -191,13 +192,16 @@ export class RequestedStreams<Stream> {
   }
 
   /** The oldest request of a handler, opening or waiting; those of the host keep their place. */
-  #takeOldest (): GrantedRequest<Stream> | undefined {
+  #takeOldest (hasRoom: boolean): GrantedRequest<Stream> | undefined {
     for (const opening of this.#opening) {
       const { request } = opening
       if (request.requester.type === 'handler') {
         this.#opening.remove(opening)
         return { request, spare: opening }
       }
+    }
+    if (!hasRoom) {
+      return undefined
     }
     let oldest: OutboundRequest<Stream> | undefined
     this.#waiting.remove(request => {

@@ -129,8 +129,22 @@ describe('Connection: outbound requests', () => {
   })
 
   it('a late grant passes over requests of the host, which have options of their own (S5.7)', () => {
-    const { handler, test } = setup({ maxNegotiatingOutboundStreams: 1, outboundTimeoutMs: Infinity })
+    const { handler, test } = setup({ outboundTimeoutMs: Infinity })
     handler.request(['/a'], { info: 1, timeoutMs: 100, token: 1 })
+    test.drive()
+    test.connection.requestHostStream({ protocols: ['/h'], options: 'host', token: 'h' }, 0)
+    handler.push({ type: 'cancel-outbound-request', token: 1 })
+    test.drive()
+    handler.request(['/a'], { info: 2 })
+    test.drive()
+    expect(test.muxer.openings.map(({ options }) => options)).toEqual([undefined, 'host', undefined])
+    test.feed(test.grant(), wire('HDR A'))
+    expect(infosOf(handler)).toEqual([2])
+  })
+
+  it('a late grant serves nobody when all slots are taken: that request waits on (S5.4, S5.7)', () => {
+    const { handler, test } = setup({ maxNegotiatingOutboundStreams: 1, outboundTimeoutMs: Infinity })
+    handler.request(['/a'], { info: 1, token: 1 })
     test.drive()
     test.connection.requestHostStream({ protocols: ['/h'], options: 'host', token: 'h' }, 0)
     handler.request(['/a'], { info: 2 })
@@ -138,6 +152,10 @@ describe('Connection: outbound requests', () => {
     // The slot of the first one is free, and the host is next.
     test.drive()
     expect(test.muxer.openings.map(({ options }) => options)).toEqual([undefined, 'host'])
+    expect(test.grant().resets).toHaveLength(1)
+    test.grant()
+    test.connection.cancelHostStream('h')
+    test.drive()
     test.feed(test.grant(), wire('HDR A'))
     expect(infosOf(handler)).toEqual([2])
   })
