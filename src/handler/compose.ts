@@ -191,8 +191,8 @@ class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
   }
 
   [HAS_LEFT] (protocol: string, listing?: Listing): boolean {
-    const { part, listing: own } = this.#answers.ownerOf(protocol, listing)
-    return part.hasLeft || part.handler[HAS_LEFT]?.(protocol, own) === true
+    const owner = this.#answers.findOwner(protocol, listing)
+    return owner !== undefined && (owner.part.hasLeft || owner.part.handler[HAS_LEFT]?.(protocol, owner.listing) === true)
   }
 
   onConnectionEvent (event: ConnectionEvent<unknown, unknown>): void | PromiseLike<void> {

@@ -59,11 +59,18 @@ export class PartAnswers {
   /**
    * Whose `protocol` was when `listing` was in force; of a listing that is not one of these, as a wrapper may make it, whose
    * it is now.
+   */
+  findOwner (protocol: string, listing: Listing = this.#listing): Owner | undefined {
+    return (this.#owners.get(listing) ?? this.#owners.get(this.#listing))?.get(protocol)
+  }
+
+  /**
+   * As {@link findOwner}.
    *
    * @throws InvalidStateError when no part listed it
    */
-  ownerOf (protocol: string, listing: Listing = this.#listing): Owner {
-    const owner = (this.#owners.get(listing) ?? this.#owners.get(this.#listing))?.get(protocol)
+  ownerOf (protocol: string, listing?: Listing): Owner {
+    const owner = this.findOwner(protocol, listing)
     if (owner === undefined) {
       throw new InvalidStateError(`Cannot find the owner of an inbound stream: no part lists "${protocol}"`)
     }
