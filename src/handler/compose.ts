@@ -19,7 +19,7 @@ import { joinCalls } from './join-calls.ts'
 import { PartAnswers } from './part-answers.ts'
 import { Departures, greet } from './part-changes.ts'
 import { Part, partHopOf } from './part.ts'
-import { ATTACH, HAS_LEFT, POLL_LAST, REFUSED, RELEASE, hopOf, lastEventOf, listingOf, setsOf, withRoute } from './route.ts'
+import { ATTACH, HAS_LEFT, POLL_LAST, REFUSED, RELEASE, lastEventOf, listingOf, setsOf, withRoute } from './route.ts'
 import { InvalidStateError } from '../errors.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { WokenPartsOwner } from '../core/woken-parts.ts'
@@ -150,7 +150,7 @@ class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
       }
       const output = this.#pollPart(part, cx)
       if (output !== PENDING) {
-        return toOutput(part, output)
+        return part.outputOf(output)
       }
     }
     woken.endTurn(cx)
@@ -170,7 +170,7 @@ class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
         return PENDING
       }
       if (output !== undefined) {
-        return toOutput(part, output)
+        return part.outputOf(output)
       }
       this.#closing.shift()
     }
@@ -295,11 +295,4 @@ class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
       return part.tell(event, true)
     })
   }
-}
-
-/** Events get the key, everything else the way back. */
-function toOutput (part: Part, output: HandlerOutput<unknown, unknown, unknown>): HandlerOutput<PartEvent, unknown, unknown> {
-  return output.type === 'notify-behaviour'
-    ? { type: 'notify-behaviour', event: { handler: part.key, event: output.event } }
-    : withRoute(output, part.hopTo(hopOf(output)))
 }

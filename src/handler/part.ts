@@ -3,12 +3,13 @@ import { LastListing } from '../protocols/last-listing.ts'
 import { isProtocolList } from '../protocols/protocol-list.ts'
 import { HandlerFault } from './handler-fault.ts'
 import { ListLink } from './list-link.ts'
-import { REFUSED, RELEASE, SETS, hopOf, pollLast, setsOf } from './route.ts'
+import { REFUSED, RELEASE, SETS, hopOf, pollLast, setsOf, withRoute } from './route.ts'
 import { asTask, taskOf } from './tasks.ts'
 import { InvalidStateError } from '../errors.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { WokenParts } from '../core/woken-parts.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
+import type { PartEvent } from './composed-handler.ts'
 import type { ConnectionEvent, DialUpgradeError, FullyNegotiatedOutbound, HandlerOutput } from './connection-handler.ts'
 import type { Hop, RoutedHandler } from './route.ts'
 
@@ -168,6 +169,13 @@ export class Part extends WokenPart<Part> {
     if (this.hasLeft) {
       throw new HandlerFault(this.key, 'onConnectionEvent', REFUSED)
     }
+  }
+
+  /** What the handler gave, as the composition passes it on: events get the key, everything else the way back. */
+  outputOf (output: HandlerOutput<unknown, unknown, unknown>): HandlerOutput<PartEvent, unknown, unknown> {
+    return output.type === 'notify-behaviour'
+      ? { type: 'notify-behaviour', event: { handler: this.key, event: output.event } }
+      : withRoute(output, this.hopTo(hopOf(output)))
   }
 
   /** The one hop for a path: equal paths give the same object. */
