@@ -1,4 +1,4 @@
-import { REFUSED } from './route.ts'
+import { REFUSED } from './refused.ts'
 
 /**
  * A throw of user code on its way up through compositions, with the path to the part that threw. It wraps whatever was

@@ -29,12 +29,6 @@ export const HAS_LEFT: unique symbol = Symbol('libp2p-behaviours.has-left')
 export const SETS: unique symbol = Symbol('libp2p-behaviours.sets')
 
 /**
- * What `onBehaviourEvent` of a wrapper answers that does not let messages through: the message goes back to its sender. As the
- * cause of a {@link HandlerFault}: the part that a stream is for has left its composition, so the stream is for nobody.
- */
-export const REFUSED: unique symbol = Symbol('libp2p-behaviours.refused')
-
-/**
  * The token of a `cancel-outbound-request` with which a composition tells the connection that a part has left: all requests of
  * that part are meant, with what it reported of the peer and the upgrades of its inbound streams.
  */
