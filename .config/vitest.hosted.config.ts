@@ -30,8 +30,8 @@ async function isQuicThere (): Promise<boolean> {
 export default defineConfig(async () => ({
   test: {
     projects: [
-      project('hosted', [...SPECS, 'back-pressure', 'dial', 'identify', 'metrics', 'request-response', 'streams-behaviour']),
-      project('mixed', [...SPECS, 'back-pressure', 'request-response', 'streams-behaviour']),
+      project('hosted', [...SPECS, 'dial', 'metrics', 'request-response', 'streams-behaviour']),
+      project('mixed', [...SPECS, 'request-response', 'streams-behaviour']),
       ...await isQuicThere() ? [project('quic', [...SPECS, 'gates'])] : []
     ],
     setupFiles: ['test/support/polyfill.ts'],

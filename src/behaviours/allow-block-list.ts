@@ -106,14 +106,12 @@ takesOptions(blockList, 'blockList')
 /** What both lists do; they differ in whom they refuse. */
 abstract class PeerListBehaviour<Cause extends Error> implements NetworkBehaviour<never, never, never, Cause> {
   protected readonly peers: PeerSet
-  readonly #action: string
   /** Peers whose connections may have to go; whether they do is seen in the poll. */
   readonly #toClose = new Map<string, PeerId>()
   #cx: PollContext | undefined
 
   constructor (init: PeerListInit, action: string) {
     checkNames(init, ['peers'], action)
-    this.#action = action
     this.peers = new PeerSet(action, init.peers)
   }
 
@@ -125,7 +123,7 @@ abstract class PeerListBehaviour<Cause extends Error> implements NetworkBehaviou
   }
 
   has (peer: PeerId): boolean {
-    checkPeer(peer, this.#action)
+    checkPeer(peer, 'Cannot look a peer up')
     return this.peers.has(peer)
   }
 
@@ -183,11 +181,11 @@ class AllowListBehaviour extends PeerListBehaviour<PeerNotAllowedError> implemen
   }
 
   allow (peer: PeerId): boolean {
-    return this.peers.add(peer)
+    return this.peers.add(peer, 'Cannot allow')
   }
 
   disallow (peer: PeerId): boolean {
-    const wasAllowed = this.peers.delete(peer)
+    const wasAllowed = this.peers.delete(peer, 'Cannot disallow')
     this.changed(peer)
     return wasAllowed
   }
@@ -207,13 +205,13 @@ class BlockListBehaviour extends PeerListBehaviour<PeerBlockedError> implements 
   }
 
   block (peer: PeerId): boolean {
-    const isNew = this.peers.add(peer)
+    const isNew = this.peers.add(peer, 'Cannot block')
     this.changed(peer)
     return isNew
   }
 
   unblock (peer: PeerId): boolean {
-    return this.peers.delete(peer)
+    return this.peers.delete(peer, 'Cannot unblock')
   }
 
   protected override refuses (peer: PeerId): boolean {

@@ -170,11 +170,11 @@ class LimitingBehaviour implements ConnectionLimitsBehaviour {
   }
 
   bypass (peer: PeerId): boolean {
-    return this.#counter.recount(() => this.#bypassing.add(peer))
+    return this.#counter.recount(() => this.#bypassing.add(peer, 'Cannot let bypass'))
   }
 
   endBypass (peer: PeerId): boolean {
-    return this.#counter.recount(() => this.#bypassing.delete(peer))
+    return this.#counter.recount(() => this.#bypassing.delete(peer, 'Cannot end a bypass'))
   }
 
   checkPending ({ direction, peer }: PendingConnection): Denied<LimitExceededError> {

@@ -39,6 +39,9 @@ import type { IdentifyInfo } from './identify-info.ts'
 /** A peer asks once per connection, and pushes one by one; some leave a stream to end later. */
 const MAX_INBOUND_STREAMS = 4
 
+/** What came of streams and waits to be taken, when no other stream is let in: nobody takes events in a stall (S8.3). */
+const MAX_WAITING = 256
+
 /** What went wrong: asking the peer, answering it, telling it of a change, or hearing of one. */
 export type IdentifyAction = 'ask' | 'answer' | 'push' | 'hear'
 
@@ -90,7 +93,7 @@ export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, Ident
   #hasLeftOut = false
   /** One message after the other is taken in, in the order in which they were read. */
   #taken: Promise<unknown> = Promise.resolve()
-  /** Not bounded here: its values come from streams, of which there are few, each of which gives three at most. */
+  /** Bounded where streams come in, each of which gives three values at most; those of our own are paced. */
   readonly #outbox = new Outbox<Output>(Infinity)
 
   /**
@@ -217,9 +220,9 @@ export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, Ident
   // -------------------------------------------------------------------------------------------------------- inbound
 
   async #serve (stream: NegotiatedStream, protocol: string): Promise<void> {
-    if (this.#inboundStreams >= MAX_INBOUND_STREAMS) {
+    if (this.#inboundStreams >= MAX_INBOUND_STREAMS || this.#outbox.size >= MAX_WAITING) {
       stream.ignoreForKeepAlive()
-      stream.abort(new RangeError(`A peer may have ${MAX_INBOUND_STREAMS} inbound identify streams`))
+      stream.abort(new RangeError(`A peer may have ${MAX_INBOUND_STREAMS} inbound identify streams, and ${MAX_WAITING} outcomes that nobody took`))
       return
     }
     this.#inboundStreams++

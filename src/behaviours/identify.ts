@@ -9,11 +9,12 @@ import { count, duration, flag, kindOf, parseOptions } from '../core/options.ts'
 import { utf8Length } from '../core/utf8.ts'
 import { ConnectionClosedError } from '../errors.ts'
 import { Outbox } from '../handler/outbox.ts'
-import { Calls } from './calls.ts'
+import { Call, Calls } from './calls.ts'
 import { IdentifyHandler } from './identify-handler.ts'
 import { IdentifyHost } from './identify-host.ts'
 import { IDENTIFY_PROTOCOLS } from './identify-protocols.ts'
 import { OwnConnections, mayRun } from './own-connections.ts'
+import { undeliveredError } from './undelivered.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { FromSwarm } from '../behaviour/from-swarm.ts'
 import type { EstablishedConnection, NetworkBehaviour, PendingConnection } from '../behaviour/network-behaviour.ts'
@@ -160,6 +161,8 @@ class IdentifyBehaviour implements NetworkBehaviour<IdentifyEvent, IdentifyComma
     if (event.type === 'connection-closed') {
       this.#peers.delete(event.connection)
       this.#calls.rejectAll(event.connection, new ConnectionClosedError('Cannot identify: the connection closed'))
+    } else if (event.type === 'handler-notified' && !event.delivered && event.token instanceof Call) {
+      event.token.reject(undeliveredError('Cannot identify', event.token, event.reason))
     }
   }
 
@@ -191,7 +194,7 @@ class IdentifyBehaviour implements NetworkBehaviour<IdentifyEvent, IdentifyComma
   async identify (peer: PeerId, options: CallOptions = {}): Promise<IdentifyInfo> {
     const connection = this.#connections.oldest(peer, 'Cannot identify')
     const call = this.#calls.start({ peer, connection }, options, Infinity)
-    this.#outbox.push({ type: 'notify-handler', peer, connection, event: { type: 'ask-now' } })
+    this.#outbox.push({ type: 'notify-handler', peer, connection, event: { type: 'ask-now' }, token: call })
     return await call.promise
   }
 }

@@ -1,8 +1,9 @@
 import { DialFailureError } from '../behaviour/dial-failure-error.ts'
-import { ConnectionClosedError, NotConnectedError, StreamUpgradeError } from '../errors.ts'
+import { ConnectionClosedError, NotConnectedError } from '../errors.ts'
 import { Outbox } from '../handler/outbox.ts'
 import { Call, Calls } from './calls.ts'
 import { OwnConnections } from './own-connections.ts'
+import { undeliveredError } from './undelivered.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { DialFailure, FromSwarm, MessageUndelivered } from '../behaviour/from-swarm.ts'
 import type { EstablishedConnection, PendingConnection } from '../behaviour/network-behaviour.ts'
@@ -22,11 +23,6 @@ export interface PeerCallsInit<Result, Message> {
   toCancel (call: Call<Result>, error: Error): Message
 }
 
-interface Waiting<Result, Message> {
-  readonly call: Call<Result>
-  readonly message: Message
-}
-
 /**
  * Calls to peers, each a message to the handler on the oldest connection. Without a connection the peer is dialed first
  * (S7.17), once for all who wait for it.
@@ -35,15 +31,15 @@ export class PeerCalls<Result, Message> {
   readonly #init: PeerCallsInit<Result, Message>
   readonly #connections = new OwnConnections()
   readonly #calls: Calls<Result>
-  /** Those for whom a dial is under way; bounded as calls are. */
-  readonly #waiting = new Map<string, Array<Waiting<Result, Message>>>()
+  /** Those for whom a dial is under way, with what their handler is to be told; bounded as calls are. */
+  readonly #waiting = new Map<string, Map<Call<Result>, Message>>()
   /** Not bounded here: its values come from calls, which are. */
   readonly #outbox = new Outbox<NotifyHandler<Message> | Dial>(Infinity)
 
   constructor (init: PeerCallsInit<Result, Message>) {
     const { action, maxOpen } = init
     this.#init = init
-    this.#calls = new Calls({ action, maxOpen, onAbandoned: (call, error) => { this.#tell(call, init.toCancel(call, error)) } })
+    this.#calls = new Calls({ action, maxOpen, onAbandoned: (call, error) => { this.#abandoned(call, error) } })
   }
 
   /**
@@ -58,7 +54,7 @@ export class PeerCalls<Result, Message> {
     const call = this.#calls.start({ peer, connection }, { signal, timeoutMs: isTimedHere ? timeoutMs : undefined }, defaultTimeoutMs)
     const message = toMessage(call)
     if (connection === undefined) {
-      this.#wait({ call, message })
+      this.#wait(call, message)
     } else {
       this.#tell(call, message)
     }
@@ -102,19 +98,25 @@ export class PeerCalls<Result, Message> {
   }
 
   /** A dial that is under way to the peer is as good as one of ours: we share its outcome. */
-  #wait (waiting: Waiting<Result, Message>): void {
-    const { peer } = waiting.call
-    const others = this.#waiting.get(peer.toString())
+  #wait (call: Call<Result>, message: Message): void {
+    const key = call.peer.toString()
+    const others = this.#waiting.get(key)
     if (others === undefined) {
-      this.#waiting.set(peer.toString(), [waiting])
-      this.#outbox.push({ type: 'dial', target: peer, condition: 'disconnected' })
+      this.#waiting.set(key, new Map([[call, message]]))
+      this.#outbox.push({ type: 'dial', target: call.peer, condition: 'disconnected' })
     } else {
-      others.push(waiting)
+      others.set(call, message)
     }
   }
 
+  /** One that waits is held no longer; the dial goes on, for who comes before it has ended. */
+  #abandoned (call: Call<Result>, error: Error): void {
+    this.#waiting.get(call.peer.toString())?.delete(call)
+    this.#tell(call, this.#init.toCancel(call, error))
+  }
+
   #connected (peer: PeerId): void {
-    for (const { call, message } of this.#takeWaiting(peer)) {
+    for (const [call, message] of this.#takeWaiting(peer)) {
       try {
         call.connection = this.#connections.oldest(peer, this.#init.action)
         this.#tell(call, message)
@@ -128,7 +130,7 @@ export class PeerCalls<Result, Message> {
   #dialFailed (failure: DialFailure): void {
     if (failure.peer !== undefined && failure.kind !== 'condition-false') {
       const cause = new DialFailureError(failure)
-      for (const { call } of this.#takeWaiting(failure.peer)) {
+      for (const [call] of this.#takeWaiting(failure.peer)) {
         call.reject(new NotConnectedError(`${this.#init.action}: there is no connection to ${call.peer.toString()}, and none could be had`, { cause }))
       }
     }
@@ -137,30 +139,14 @@ export class PeerCalls<Result, Message> {
   /** The handler never heard of the call. */
   #undelivered ({ reason, event }: MessageUndelivered): void {
     const call = callIn(event)
-    if (call === undefined) {
-      return
-    }
-    const { action } = this.#init
-    const { peer, connection: connectionId = '' } = call
-    const failure = { phase: 'queue', tried: [], direction: 'outbound', peer, connectionId, elapsedMs: 0 } as const
-    switch (reason) {
-      case 'queue-full':
-        call.reject(new StreamUpgradeError(`${action}: too many messages wait for the handler (maxQueuedBehaviourEvents)`, 'limit', failure))
-        break
-      case 'disabled':
-        call.reject(new StreamUpgradeError(`${action}: the behaviour is disabled`, 'aborted', failure))
-        break
-      case 'closing':
-      case 'no-connection':
-        call.reject(new ConnectionClosedError(`${action}: the connection closes`))
-    }
+    call?.reject(undeliveredError(this.#init.action, call, reason))
   }
 
   /** Those who still wait. */
-  #takeWaiting (peer: PeerId): Array<Waiting<Result, Message>> {
-    const waiting = this.#waiting.get(peer.toString()) ?? []
+  #takeWaiting (peer: PeerId): Iterable<[Call<Result>, Message]> {
+    const waiting = this.#waiting.get(peer.toString())
     this.#waiting.delete(peer.toString())
-    return waiting.filter(({ call }) => !call.isSettled)
+    return waiting ?? []
   }
 }
 

@@ -4,7 +4,6 @@ import type { PeerId } from '@libp2p/interface'
 
 /** Peers, each once, in order of addition. */
 export class PeerSet {
-  readonly #action: string
   readonly #peers = new Map<string, PeerId>()
   #list: readonly PeerId[] | undefined
 
@@ -14,9 +13,8 @@ export class PeerSet {
    * @throws TypeError for what is no iterable of peer ids
    */
   constructor (action: string, peers: Iterable<PeerId> = []) {
-    this.#action = action
     for (const peer of iterable(peers, action)) {
-      this.add(peer)
+      this.add(peer, action)
     }
   }
 
@@ -34,10 +32,11 @@ export class PeerSet {
   /**
    * Adds `peer`, at the end; false if it was there, and then it keeps its place.
    *
+   * @param action - for messages, as in the constructor
    * @throws TypeError for what is no peer id
    */
-  add (peer: PeerId): boolean {
-    checkPeer(peer, this.#action)
+  add (peer: PeerId, action: string): boolean {
+    checkPeer(peer, action)
     const isNew = !this.has(peer)
     if (isNew) {
       this.#peers.set(peer.toString(), peer)
@@ -48,10 +47,11 @@ export class PeerSet {
   /**
    * Takes `peer` out; false if it was not there.
    *
+   * @param action - for messages, as in the constructor
    * @throws TypeError for what is no peer id
    */
-  delete (peer: PeerId): boolean {
-    checkPeer(peer, this.#action)
+  delete (peer: PeerId, action: string): boolean {
+    checkPeer(peer, action)
     return this.#changed(this.#peers.delete(peer.toString()))
   }
 

@@ -8,9 +8,10 @@ import { takesOptions } from '../behaviour/attach.ts'
 import { count, duration, parseOptions } from '../core/options.ts'
 import { ConnectionClosedError } from '../errors.ts'
 import { Outbox } from '../handler/outbox.ts'
-import { Calls } from './calls.ts'
+import { Call, Calls } from './calls.ts'
 import { OwnConnections } from './own-connections.ts'
 import { PING_PROTOCOLS, PingHandler } from './ping-handler.ts'
+import { undeliveredError } from './undelivered.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { FromSwarm } from '../behaviour/from-swarm.ts'
 import type { EstablishedConnection, NetworkBehaviour, PendingConnection } from '../behaviour/network-behaviour.ts'
@@ -105,6 +106,8 @@ class PingBehaviour implements NetworkBehaviour<PingEvent, PingNow, PingReport> 
     this.#connections.onSwarmEvent(event)
     if (event.type === 'connection-closed') {
       this.#calls.rejectAll(event.connection, new ConnectionClosedError('Cannot ping: the connection closed'))
+    } else if (event.type === 'handler-notified' && !event.delivered && event.token instanceof Call) {
+      event.token.reject(undeliveredError('Cannot ping', event.token, event.reason))
     }
   }
 
@@ -130,7 +133,7 @@ class PingBehaviour implements NetworkBehaviour<PingEvent, PingNow, PingReport> 
   async ping (peer: PeerId, options: CallOptions = {}): Promise<number> {
     const connection = this.#connections.oldest(peer, 'Cannot ping')
     const call = this.#calls.start({ peer, connection }, options, Infinity)
-    this.#outbox.push({ type: 'notify-handler', peer, connection, event: { type: 'ping-now' } })
+    this.#outbox.push({ type: 'notify-handler', peer, connection, event: { type: 'ping-now' }, token: call })
     return await call.promise
   }
 }

@@ -74,6 +74,9 @@ export interface OutboundRequest {
 /** What the handler may be told. `cancel`: the caller went away. */
 export type RequestCommand = OutboundRequest | { readonly type: 'cancel', readonly call: Call<Uint8Array>, readonly error: Error }
 
+/** Most events that wait to be taken, per connection: several times the default of requests that may be under way. */
+const MAX_EVENTS = 1024
+
 type Output<Request, Response> = HandlerOutput<RequestEvent<Request, Response>, OutboundRequest>
 
 /** The handler of one connection. Responses of the peer are left as bytes: whoever asked decodes them. */
@@ -88,8 +91,12 @@ export class RequestHandler<Request, Response> implements ConnectionHandler<Requ
   readonly #inbound = new TimedSet<InboundRequest<Request, Response>>()
   /** For requests of the peer. A `serve` that goes on after the end of its request keeps its seat. */
   readonly #seats: Seats<InboundRequest<Request, Response>>
-  /** Not bounded here: its values come from requests, which are, and from failures, each taken before the next input. */
+  /** Not bounded here: the open calls of the behaviour are. */
   readonly #outbox = new Outbox<Output<Request, Response>>(Infinity)
+  /** While nobody takes events, a peer could fill it (S8.3). */
+  readonly #events = new Outbox<Output<Request, Response>>(MAX_EVENTS)
+  /** Failures for which it had no room. */
+  #untold = 0
 
   constructor (config: RequestResponseConfig<Request, Response>, connection: EstablishedConnection) {
     this.#config = config
@@ -107,7 +114,8 @@ export class RequestHandler<Request, Response> implements ConnectionHandler<Requ
       request.fail(new TimeoutError(`A request was not answered in ${this.#config.limits.timeoutMs} ms`))
     }
     const next = this.#startNext()
-    return next === PENDING ? this.#outbox.poll(cx) : next
+    const command = next === PENDING ? this.#outbox.poll(cx) : next
+    return command === PENDING ? this.#nextEvent(cx) : command
   }
 
   onConnectionEvent (event: ConnectionEvent<OutboundRequest>): void | PromiseLike<void> {
@@ -199,7 +207,7 @@ export class RequestHandler<Request, Response> implements ConnectionHandler<Requ
       const error = new RangeError(`A peer may have ${limits.maxInboundRequests} requests under way (maxInboundRequests), `
         + `and ${limits.maxQueuedInboundRequests} that wait (maxQueuedInboundRequests)`)
       stream.abort(error)
-      this.#tell({ type: 'inbound-failure', error })
+      this.#tellFailure(error)
       return
     }
     const inbound = new InboundRequest(stream, protocol, this.#connection, this.#config)
@@ -224,7 +232,9 @@ export class RequestHandler<Request, Response> implements ConnectionHandler<Requ
       return
     }
     if (serve === undefined) {
-      this.#tell(inbound.toEvent(received.request))
+      if (!this.#tell(inbound.toEvent(received.request))) {
+        inbound.fail(new RangeError(`${MAX_EVENTS} events of this peer wait to be taken already`))
+      }
       await inbound.ended
       return
     }
@@ -243,11 +253,26 @@ export class RequestHandler<Request, Response> implements ConnectionHandler<Requ
     this.#inbound.delete(inbound)
     this.#seats.leave(inbound)
     if (error !== undefined) {
-      this.#tell({ type: 'inbound-failure', error })
+      this.#tellFailure(error)
     }
   }
 
-  #tell (event: RequestEvent<Request, Response>): void {
-    this.#outbox.push({ type: 'notify-behaviour', event })
+  #tellFailure (error: Error): void {
+    this.#untold += this.#tell({ type: 'inbound-failure', error }) ? 0 : 1
+  }
+
+  #tell (event: RequestEvent<Request, Response>): boolean {
+    return this.#events.push({ type: 'notify-behaviour', event })
+  }
+
+  /** The oldest event; behind them all, how many there was no room for. */
+  #nextEvent (cx: PollContext): Poll<Output<Request, Response>> {
+    const event = this.#events.poll(cx)
+    if (event !== PENDING || this.#untold === 0) {
+      return event
+    }
+    const error = new RangeError(`${this.#untold} requests of the peer more came to nothing while ${MAX_EVENTS} events waited to be taken`)
+    this.#untold = 0
+    return { type: 'notify-behaviour', event: { type: 'inbound-failure', error } }
   }
 }

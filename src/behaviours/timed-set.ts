@@ -8,7 +8,8 @@ import type { PollContext } from '../core/poll.ts'
  */
 export class TimedSet<Item> implements Iterable<Item> {
   readonly #deadlines = new Map<Item, Instant>()
-  #fresh: Array<{ readonly item: Item, readonly durationMs: number }> = []
+  /** What no poll has dated yet, with its milliseconds. */
+  readonly #fresh = new Map<Item, number>()
   /** No item's deadline is earlier than this. */
   #nextDeadline: Instant = NEVER
 
@@ -26,13 +27,14 @@ export class TimedSet<Item> implements Iterable<Item> {
   add (item: Item, durationMs: number): void {
     this.#deadlines.set(item, NEVER)
     if (durationMs !== Infinity) {
-      this.#fresh.push({ item, durationMs })
+      this.#fresh.set(item, durationMs)
     }
   }
 
   /** Takes `item` out, if it is there. */
   delete (item: Item): void {
     this.#deadlines.delete(item)
+    this.#fresh.delete(item)
   }
 
   /** Takes out the items whose deadline passed, and asks to be polled at the next one. */
@@ -60,13 +62,11 @@ export class TimedSet<Item> implements Iterable<Item> {
   }
 
   #dateFresh (now: Instant): void {
-    for (const { item, durationMs } of this.#fresh) {
-      if (this.#deadlines.has(item)) {
-        const deadline = addDuration(now, durationMs)
-        this.#deadlines.set(item, deadline)
-        this.#nextDeadline = earliest(this.#nextDeadline, deadline)
-      }
+    for (const [item, durationMs] of this.#fresh) {
+      const deadline = addDuration(now, durationMs)
+      this.#deadlines.set(item, deadline)
+      this.#nextDeadline = earliest(this.#nextDeadline, deadline)
     }
-    this.#fresh = []
+    this.#fresh.clear()
   }
 }

@@ -18,7 +18,6 @@ import { fromString, toString } from 'uint8arrays'
 import { UsageError } from './arguments.ts'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { NegotiatedStream } from 'libp2p-behaviours'
-
 /** Asked: a name, and where to begin. Answered: size and digest, or an empty message for another name; then the bytes. */
 const PROTOCOL = '/file-share/1.0.0'
 const createNode = async (listen: string[]) => createLibp2p(withSwarm({
@@ -43,7 +42,7 @@ export async function share (path: string, port: number, signal: AbortSignal, te
     }
   })
   node.getMultiaddrs().forEach(tell)
-  await new Promise((resolve) => { signal.addEventListener('abort', resolve, { once: true }) })
+  if (!signal.aborted) { await new Promise((resolve) => { signal.addEventListener('abort', resolve, { once: true }) }) }
   await node.stop()
 }
 
@@ -82,6 +81,7 @@ async function receive (stream: NegotiatedStream, name: string, out: string): Pr
     for await (const chunk of messages.unwrap()) {
       await file.appendFile(chunk.subarray())
       bar.update(at += chunk.byteLength)
+      if (at >= Number(size)) { break }
     }
   } finally {
     bar.stop()

@@ -87,7 +87,7 @@ type NoBehaviours = Record<never, never>
 export interface Swarm<Parts extends Behaviours = NoBehaviours> extends TypedEventTarget<SwarmEvents<Parts>>, Startable {
   /** The behaviours by key: their public methods are their commands. */
   readonly behaviours: { readonly [Key in keyof Parts]: Commands<Parts[Key]> }
-  /** The connections whose muxer is wrapped, oldest first: a snapshot of entries that live as long as their connection. */
+  /** The connections, native and hosted, oldest first: a snapshot of entries that live as long as their connection. */
   readonly connections: readonly SwarmConnection[]
   /** Who speaks what, now and from now on. */
   readonly protocols: SwarmProtocols

@@ -268,6 +268,20 @@ describe('ping, outbound', () => {
   })
 })
 
+describe('a ping that never reached its handler', () => {
+  it('fails with the reason (S7.11)', async () => {
+    const world = new VirtualWorld(10)
+    const alice = world.node(ALICE, { ping: ping() })
+    const bob = world.node(BOB, { ping: ping() })
+    world.connect(alice, bob, { init: { maxQueuedBehaviourEvents: 2 } })
+    const outcomes = Promise.allSettled(Array.from({ length: 5 }, async () => alice.behaviours.ping.ping(BOB)))
+    await world.advance(100)
+    const failed = (await outcomes).filter(({ status }) => status === 'rejected')
+    expect(failed.length).toBeGreaterThan(0)
+    expect(failed).toMatchObject(failed.map(() => ({ reason: { name: 'StreamUpgradeError', kind: 'limit' } })))
+  })
+})
+
 describe('ping with jitter', () => {
   /** When the peer got each payload. */
   function arrivals (behaviour: (world: VirtualWorld) => AnyBehaviour) {

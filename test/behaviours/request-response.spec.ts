@@ -505,6 +505,27 @@ describe('what a peer can do', () => {
     expect(fourth.status).toBe('open')
   })
 
+  it('cannot fill the events of a node that takes none: what is too much is told as a number (S8.3, S9.1, S10.12)', async () => {
+    const world = new VirtualWorld(1)
+    const alice = world.node(ALICE, {})
+    const bob = world.node(BOB, { files: requestResponse({ protocols: FILES, maxInboundRequests: 1, maxQueuedInboundRequests: 0 }) })
+    const [connection, far] = world.connect(alice, bob)
+    await connection.openRaw(FILES)
+    await world.advance(100)
+    far.stall()
+    for (let at = 0; at < 1100; at++) {
+      await connection.openRaw(FILES)
+    }
+    await world.advance(100)
+    expect(bob.events).toEqual([])
+    far.resume()
+    await world.advance(100)
+    expect(bob.events).toHaveLength(1025)
+    expect(bob.events.at(-1)).toMatchObject({
+      event: { type: 'inbound-failure', error: { name: 'RangeError', message: '76 requests of the peer more came to nothing while 1024 events waited to be taken' } }
+    })
+  })
+
   it('has its other requests wait, unread, in order of arrival, and no more than maxQueuedInboundRequests', async () => {
     const { world, bob, connection, far } = twoNodes({ maxInboundRequests: 1, maxQueuedInboundRequests: 2 })
     const streams: NegotiatedStream[] = []

@@ -26,6 +26,18 @@ describe('TimedSet', () => {
     expect([set.size, cx.wakeInstant]).toEqual([0, Infinity])
   })
 
+  it('forgets the time of an item that was taken out before any poll', () => {
+    const set = new TimedSet<string>()
+    const cx = new Poller()
+    set.add('a', 100)
+    set.delete('a')
+    set.add('a', Infinity)
+    set.takeExpired(cx)
+    cx.now = 200
+    expect(set.takeExpired(cx)).toEqual([])
+    expect([set.size, cx.wakeInstant]).toEqual([1, Infinity])
+  })
+
   it('expires items in order of addition, and asks for the next instant', () => {
     const set = new TimedSet<string>()
     const cx = new Poller()
