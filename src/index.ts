@@ -55,6 +55,10 @@ export type {
 } from './behaviour/to-swarm.ts'
 
 export { asyncUpgrade } from './behaviours/async-upgrade.ts'
+export { oneShotHandler } from './behaviours/one-shot-handler.ts'
+export type {
+  OneShotEvent, OneShotFailed, OneShotHandlerInit, OneShotInboundFailed, OneShotReceived, OneShotSent
+} from './behaviours/one-shot-handler.ts'
 export { protocolBehaviour } from './behaviours/protocol-behaviour.ts'
 export type { OpenOptions, Opener, ProtocolBehaviourInit, ShortBehaviour } from './behaviours/protocol-behaviour.ts'
 export { protocolHandler } from './behaviours/protocol-handler.ts'
@@ -63,7 +67,7 @@ export type { HandlerContext, StreamCallback, StreamContext } from './behaviours
 export type { CallOptions, LazyOptions, SignalOptions } from './behaviours/call-options.ts'
 
 export { composeHandlers } from './handler/compose.ts'
-export type { ComposedHandler } from './handler/compose.ts'
+export type { ChangingParts, ComposedHandler } from './handler/compose.ts'
 export type { CancelOutboundRequest, ProtocolsChanged } from './handler/connection-handler.ts'
 export { mapHandler } from './handler/map.ts'
 export type { HandlerMap } from './handler/map.ts'

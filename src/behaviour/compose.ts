@@ -2,7 +2,8 @@
  * Many behaviours as one (S7.13).
  *
  * - A poll serves the woken parts only, oldest wake first; a part that gave a value goes to the end of the queue, so it
- *   delays another by at most one value. A part that wakes itself during its own poll waits for the next turn.
+ *   delays another by at most one value. A part that wakes itself during its own poll waits for the next turn, and so do
+ *   parts that wake each other without end.
  * - What a part throws concerns that part alone: it comes out as a `behaviour-fault` with the part's key (S4.15).
  * - The handler of a connection is the composition of the parts' handlers under the same keys.
  * - A connection passes when every part lets it (S7.3 to S7.5): all are asked, then all commit in order; when one denies
@@ -10,8 +11,8 @@
  */
 
 import { BoundedQueue } from '../core/bounded-queue.ts'
-import { NEVER, earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
+import { WokenParts } from '../core/woken-parts.ts'
 import { composeHandlers } from '../handler/compose.ts'
 import { isProtocolList } from '../protocols/protocol-list.ts'
 import { InvalidStateError } from '../errors.ts'
@@ -28,8 +29,8 @@ import { BehaviourPart } from './part.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { ConnectionId } from '../core/ids.ts'
-import type { Instant } from '../core/instant.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
+import type { WokenPartsOwner } from '../core/woken-parts.ts'
 import type { PartEvent } from '../handler/compose.ts'
 import type { Check, Denied, GateStage } from './connection-denied.ts'
 import type { AnyHandler } from './connection-handler.ts'
@@ -53,20 +54,16 @@ export function composeBehaviours<const Parts extends Behaviours> (parts: Parts)
   return new Composition(parts) as unknown as ComposedBehaviour<Parts>
 }
 
-class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartEvent, PartEvent, Error>, Container, PartOwner {
+/** Polls of one part, on average, in one poll of its composition. */
+const MAX_POLLS_PER_PART = 2
+
+class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartEvent, PartEvent, Error>, Container, PartOwner, WokenPartsOwner<BehaviourPart> {
   readonly parts: Behaviours
   #node: { readonly parts: ReadonlyMap<string, BehaviourPart>, readonly peer: PeerId } | undefined
-  #ready: BoundedQueue<BehaviourPart> = new BoundedQueue(Infinity)
-  /** Parts that woke themselves during their own poll. */
-  #later: BoundedQueue<BehaviourPart> = new BoundedQueue(Infinity)
+  readonly #woken: WokenParts<BehaviourPart> = new WokenParts(this)
   /** Not bounded: each comes from one call, and the swarm polls before the next one. */
   readonly #faults: BoundedQueue<BehaviourFault> = new BoundedQueue(Infinity)
   readonly #listing = new JoinedListing()
-  #polled: BehaviourPart | undefined
-  #polledWoke = false
-  #cx: PollContext | undefined
-  /** No part's deadline is earlier than this. */
-  #nextDeadline: Instant = NEVER
 
   constructor (parts: Behaviours) {
     this.parts = Object.freeze({ ...parts })
@@ -86,21 +83,18 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
   }
 
   partWoke (part: BehaviourPart): void {
-    if (part === this.#polled) {
-      this.#polledWoke = true
-      return
-    }
-    this.#touch(part)
-    if (this.#polled === undefined) {
-      this.#cx?.wake()
-    }
+    this.#woken.woke(part)
   }
 
   partWakesAt (part: BehaviourPart): void {
-    if (part.wakeInstant < this.#nextDeadline) {
-      this.#nextDeadline = part.wakeInstant
-      this.#cx?.wakeAt(part.wakeInstant)
-    }
+    this.#woken.wakesAt(part)
+  }
+
+  /** Parts are asked for what they declare, so there is nothing to note. */
+  partTouched (): void {}
+
+  members (): Iterable<BehaviourPart> {
+    return this.#parts.values()
   }
 
   partThrew (fault: BehaviourFault): void {
@@ -141,7 +135,7 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
 
   rollback (attempt: PendingConnection | EstablishedConnection, cause: unknown): void {
     for (const part of [...this.#parts.values()].reverse()) {
-      this.#touch(part)
+      this.#woken.touch(part)
       part.rollback(attempt, cause)
     }
   }
@@ -157,7 +151,7 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
       return
     }
     for (const part of this.#parts.values()) {
-      this.#touch(part)
+      this.#woken.touch(part)
       part.onSwarmEvent(event.type === 'connection-closed' ? closedFor(part.key, event) : event)
     }
   }
@@ -165,22 +159,19 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
   onHandlerEvent (peer: PeerId, connection: ConnectionId, { handler: key, event }: PartEvent): void {
     const part = this.#parts.get(key)
     if (part !== undefined) {
-      this.#touch(part)
+      this.#woken.touch(part)
       part.onHandlerEvent(peer, connection, event)
     }
   }
 
   poll (cx: PollContext): Poll<Output> {
-    this.#follow(cx)
-    if (cx.now >= this.#nextDeadline) {
-      this.#wakeDue(cx)
-    }
-    for (;;) {
+    this.#woken.begin(cx)
+    for (let left = this.#parts.size * MAX_POLLS_PER_PART; ; left--) {
       const fault = this.#faults.shift()
       if (fault !== undefined) {
         return fault
       }
-      const part = this.#ready.shift()
+      const part = left > 0 ? this.#woken.take() : undefined
       if (part === undefined) {
         break
       }
@@ -189,11 +180,7 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
         return output
       }
     }
-    [this.#ready, this.#later] = [this.#later, this.#ready]
-    // Here, and not when they woke: a wake inside a poll that gave a value is answered by the next poll, which may not come by.
-    if (this.#ready.size > 0) {
-      cx.wake()
-    }
+    this.#woken.endTurn(cx)
     return PENDING
   }
 
@@ -202,7 +189,7 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
     for (const [key, source] of Object.entries(this.parts)) {
       const part = new BehaviourPart(key, attachBehaviour(source, components, key), this)
       parts.set(key, part)
-      this.#touch(part)
+      this.#woken.touch(part)
       const { protocols } = part.behaviour
       if (protocols !== undefined && isProtocolList(protocols)) {
         protocols.attach(part)
@@ -219,7 +206,7 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
   #commit (attempt: PendingConnection | EstablishedConnection, commit: (part: BehaviourPart) => Denied<Error>): Denied<Error> {
     const committed: BehaviourPart[] = []
     for (const part of this.#parts.values()) {
-      this.#touch(part)
+      this.#woken.touch(part)
       const denied = commit(part)
       if (denied !== undefined) {
         for (const earlier of committed.reverse()) {
@@ -235,27 +222,15 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
   #tell (key: string | undefined, event: FromSwarm | undefined): void {
     const part = key === undefined ? undefined : this.#parts.get(key)
     if (part !== undefined && event !== undefined) {
-      this.#touch(part)
+      this.#woken.touch(part)
       part.onSwarmEvent(event)
     }
   }
 
   #pollPart (part: BehaviourPart, cx: PollContext): Poll<Output> {
-    part.isQueued = false
-    this.#polled = part
     const output = part.poll(cx.now)
-    this.#polled = undefined
-    const wokeItself = this.#polledWoke
-    this.#polledWoke = false
-    if (output !== PENDING) {
-      this.#touch(part)
-      return this.#keyed(part, output)
-    }
-    if (wokeItself) {
-      part.isQueued = true
-      this.#later.push(part)
-    }
-    return PENDING
+    this.#woken.polled(part, output !== PENDING)
+    return output === PENDING ? PENDING : this.#keyed(part, output)
   }
 
   get #attached (): { readonly parts: ReadonlyMap<string, BehaviourPart>, readonly peer: PeerId } {
@@ -267,32 +242,6 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
 
   get #parts (): ReadonlyMap<string, BehaviourPart> {
     return this.#attached.parts
-  }
-
-  #follow (cx: PollContext): void {
-    if (this.#cx !== cx) {
-      this.#cx = cx
-      cx.wakeAt(this.#nextDeadline)
-    }
-  }
-
-  #touch (part: BehaviourPart): void {
-    if (!part.isQueued) {
-      part.isQueued = true
-      this.#ready.push(part)
-    }
-  }
-
-  #wakeDue (cx: PollContext): void {
-    this.#nextDeadline = NEVER
-    for (const part of this.#parts.values()) {
-      if (part.wakeInstant <= cx.now) {
-        part.wakeInstant = NEVER
-        this.#touch(part)
-      }
-      this.#nextDeadline = earliest(this.#nextDeadline, part.wakeInstant)
-    }
-    cx.wakeAt(this.#nextDeadline)
   }
 
   #keyed (part: BehaviourPart, output: ToSwarm<unknown, unknown>): Output {

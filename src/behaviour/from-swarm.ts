@@ -72,7 +72,7 @@ export interface ListenFailure {
   readonly cause: Error | undefined
 }
 
-/** Why a message never reached its handler (S7.11). */
+/** Why a message never reached its handler (S7.11). `disabled`: it is switched off, or was removed from its composition. */
 export type UndeliveredReason = 'no-connection' | 'closing' | 'queue-full' | 'disabled'
 
 /** A message with a token was taken by its handler. */

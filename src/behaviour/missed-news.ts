@@ -1,8 +1,5 @@
 import { ProtocolsNotice } from '../protocols/protocols-change.ts'
-import type { ConnectionEvent } from '../handler/connection-handler.ts'
-
-/** An event about the connection as a whole. */
-export type ConnectionNews = Extract<ConnectionEvent<unknown, unknown>, { type: 'local-protocols-change' | 'remote-protocols-change' | 'address-change' }>
+import type { ConnectionNews } from '../handler/connection-handler.ts'
 
 const SIDES = ['local-protocols-change', 'remote-protocols-change'] as const
 

@@ -1,6 +1,6 @@
-import { NEVER } from '../core/instant.ts'
 import { kindOf } from '../core/options.ts'
 import { PENDING } from '../core/poll.ts'
+import { WokenPart } from '../core/woken-parts.ts'
 import { checkPolled } from '../handler/check-output.ts'
 import { dropTasks, isThenable } from '../handler/tasks.ts'
 import { ConnectionDenied, asCause, isDenial, placed } from './connection-denied.ts'
@@ -10,7 +10,7 @@ import type { PeerId } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { ConnectionId } from '../core/ids.ts'
 import type { Instant } from '../core/instant.ts'
-import type { Poll, PollContext } from '../core/poll.ts'
+import type { Poll } from '../core/poll.ts'
 import type { Check, Denied, GateStage } from './connection-denied.ts'
 import type { AnyHandler } from './connection-handler.ts'
 import type { FromSwarm } from './from-swarm.ts'
@@ -46,30 +46,23 @@ export interface PartOwner {
  * A behaviour in its place: its key, its poll context, and the wall that what it throws does not pass (S4.15). A gate that
  * throws denies.
  */
-export class BehaviourPart<Event = unknown> implements PollContext {
+export class BehaviourPart<Event = unknown> extends WokenPart<BehaviourPart<Event>> {
   readonly key: string
   readonly behaviour: NetworkBehaviour<Event, unknown, unknown, Error>
   readonly #owner: PartOwner
   /** Connections on which the behaviour has no handler although there is one for the owner. */
   readonly absent: Set<ConnectionId> = new Set()
-  now: Instant = 0
-  wakeInstant: Instant = NEVER
-  /** Waits in a queue of its owner. */
-  isQueued = false
 
   constructor (key: string, behaviour: NetworkBehaviour<Event, unknown, unknown, Error>, owner: PartOwner) {
+    super()
     this.key = key
     this.behaviour = behaviour
     this.#owner = owner
   }
 
+  /** Asks for a poll. */
   wake (): void {
     this.#owner.partWoke(this)
-  }
-
-  wakeAt (instant: Instant): void {
-    this.wakeInstant = instant
-    this.#owner.partWakesAt(this)
   }
 
   /** Its answer for the pending stage; a denial does not say yet who denied. */
@@ -82,6 +75,7 @@ export class BehaviourPart<Event = unknown> implements PollContext {
     return this.#check('checkEstablished', () => this.behaviour.checkEstablished?.(connection))
   }
 
+  /** Commits the pending stage; a throw denies. */
   commitPending (attempt: PendingConnection): Denied<Error> {
     try {
       const denied = this.behaviour.commitPending?.(attempt)
@@ -92,6 +86,7 @@ export class BehaviourPart<Event = unknown> implements PollContext {
     }
   }
 
+  /** Commits the established stage: a handler, none, or a denial; a throw denies. */
   commitEstablished (connection: EstablishedConnection): AnyHandler | Denied<Error> {
     try {
       const answer = this.behaviour.commitEstablished(connection)
@@ -118,6 +113,7 @@ export class BehaviourPart<Event = unknown> implements PollContext {
     }
   }
 
+  /** Addresses that the behaviour knows for a dial. */
   addressesForDial (attempt: PendingConnection): readonly Multiaddr[] {
     try {
       return this.behaviour.addressesForDial?.(attempt) ?? []
@@ -127,6 +123,7 @@ export class BehaviourPart<Event = unknown> implements PollContext {
     }
   }
 
+  /** Tells the behaviour something about the node. */
   onSwarmEvent (event: FromSwarm): void {
     if (event.type === 'connection-closed') {
       this.absent.delete(event.connection)
@@ -138,6 +135,7 @@ export class BehaviourPart<Event = unknown> implements PollContext {
     }
   }
 
+  /** Tells the behaviour what one of its handlers says. */
   onHandlerEvent (peer: PeerId, connection: ConnectionId, event: unknown): void {
     try {
       this.behaviour.onHandlerEvent?.(peer, connection, event)
@@ -146,6 +144,7 @@ export class BehaviourPart<Event = unknown> implements PollContext {
     }
   }
 
+  /** Its next output; a throw counts as none. */
   poll (now: Instant): Poll<ToSwarm<Event, unknown>> {
     this.now = now
     try {
@@ -154,6 +153,11 @@ export class BehaviourPart<Event = unknown> implements PollContext {
       this.#threw('poll', cause)
       return PENDING
     }
+  }
+
+  /** Its deadline is another one. */
+  protected deadlineMoved (): void {
+    this.#owner.partWakesAt(this)
   }
 
   #check (method: string, ask: () => unknown): Check<Error> {

@@ -16,7 +16,7 @@ export interface HandlerNotifiedOutput {
   readonly type: 'handler-notified'
   readonly token: unknown
   readonly event: unknown
-  /** False: the handler is switched off. */
+  /** False: the handler is switched off, or was removed from its composition. */
   readonly delivered: boolean
 }
 

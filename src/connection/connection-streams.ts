@@ -8,6 +8,7 @@ import { asError } from './outlet.ts'
 import { StreamDesk } from './stream-desk.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Waker } from '../core/poll.ts'
+import type { Hop } from '../handler/route.ts'
 import type { LocalProtocols } from '../protocols/local-protocols.ts'
 import type { RemoteProtocols } from '../protocols/remote-protocols.ts'
 import type { HostProtocols } from './connection-components.ts'
@@ -141,6 +142,12 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> {
       this.outbound.unconfirmed.remove(port)
       this.#outlet.tellMuxer(() => { port.reset(asError(fault.cause)) })
     }
+  }
+
+  /** A part of the handler has left its composition: nothing that was not handed over to it goes on. */
+  partLeft (hop: Hop): void {
+    this.inbound.ownersLeft()
+    this.outbound.partLeft(hop)
   }
 
   /** Step 2: ends what is overdue. */

@@ -80,7 +80,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     this.#sets = sets
     this.#streams = streams
     this.#inbox = inbox
-    this.#outputs = new HandlerOutputs(outlet, root, sets, streams.outbound, config.maxHandlerEventsPerTurn)
+    this.#outputs = new HandlerOutputs(outlet, root, sets, streams, config.maxHandlerEventsPerTurn)
     this.#news = new HostNews(outlet, root, sets, config.remoteReportsPerSecond)
     this.#lifecycle = new Lifecycle({ outlet, root, streams, inbox, muxer, config })
     sets.diff()

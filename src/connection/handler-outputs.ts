@@ -1,7 +1,7 @@
 import { PENDING } from '../core/poll.ts'
-import { hopOf } from '../handler/route.ts'
-import type { HandlerOutput } from '../handler/connection-handler.ts'
-import type { OutboundStreams } from './outbound-streams.ts'
+import { PART_LEFT, hopOf } from '../handler/route.ts'
+import type { CancelOutboundRequest, HandlerOutput } from '../handler/connection-handler.ts'
+import type { ConnectionStreams } from './connection-streams.ts'
 import type { Outlet } from './outlet.ts'
 import type { ProtocolSets } from './protocol-sets.ts'
 import type { RootHandler } from './root-handler.ts'
@@ -14,7 +14,7 @@ export class HandlerOutputs<Stream, FromBehaviour, ToBehaviour> {
   readonly #outlet: Outlet<Stream, ToBehaviour>
   readonly #root: RootHandler<FromBehaviour, ToBehaviour>
   readonly #sets: ProtocolSets<Stream, FromBehaviour, ToBehaviour>
-  readonly #outbound: OutboundStreams<Stream, FromBehaviour, ToBehaviour>
+  readonly #streams: ConnectionStreams<Stream, FromBehaviour, ToBehaviour>
   readonly #share: number
   #taken = 0
   #isStalled = false
@@ -26,13 +26,13 @@ export class HandlerOutputs<Stream, FromBehaviour, ToBehaviour> {
     outlet: Outlet<Stream, ToBehaviour>,
     root: RootHandler<FromBehaviour, ToBehaviour>,
     sets: ProtocolSets<Stream, FromBehaviour, ToBehaviour>,
-    outbound: OutboundStreams<Stream, FromBehaviour, ToBehaviour>,
+    streams: ConnectionStreams<Stream, FromBehaviour, ToBehaviour>,
     share: number
   ) {
     this.#outlet = outlet
     this.#root = root
     this.#sets = sets
-    this.#outbound = outbound
+    this.#streams = streams
     this.#share = share
   }
 
@@ -81,13 +81,23 @@ export class HandlerOutputs<Stream, FromBehaviour, ToBehaviour> {
         this.#outlet.outputs.push({ type: 'handler-event', event: output.event })
         return
       case 'outbound-stream-request':
-        this.#outbound.request(output)
+        this.#streams.outbound.request(output)
         return
       case 'cancel-outbound-request':
-        this.#outbound.cancel(output)
+        this.#cancel(output)
         return
       case 'report-remote-protocols':
         this.#sets.reportOfHandler(hopOf(output) ?? this.#root, output)
+    }
+  }
+
+  #cancel (output: CancelOutboundRequest): void {
+    const hop = hopOf(output)
+    if (output.token === PART_LEFT && hop !== undefined) {
+      this.#streams.partLeft(hop)
+      this.#sets.partLeft(hop)
+    } else {
+      this.#streams.outbound.cancel(output)
     }
   }
 }

@@ -12,7 +12,7 @@ import { InboundFailures } from './inbound-failures.ts'
 import { NegotiatingStreams } from './negotiating-streams.ts'
 import { asError } from './outlet.ts'
 import { ProtocolSlots } from './protocol-slots.ts'
-import { abortOf, errorOf, timeoutOf, upgradeError } from './stream-failure.ts'
+import { HANDLER_LEFT, abortOf, errorOf, timeoutOf, upgradeError } from './stream-failure.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Poll } from '../core/poll.ts'
 import type { StreamFailure, StreamUpgradeErrorKind } from '../errors.ts'
@@ -176,6 +176,17 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#failures.expire()
   }
 
+  /** Parts of the handler have left their composition: upgrades of streams that they would get end. */
+  ownersLeft (): void {
+    for (const stream of this.#negotiating.all()) {
+      const { upgrading, ticket } = stream
+      if (upgrading !== undefined && this.#desk.root.hasOwnerLeft(upgrading.protocol, ticket.listing.listing)) {
+        this.#refuse(stream)
+        this.#desk.endUpgrade(stream, abortOf(HANDLER_LEFT, this.#failureOf(stream)))
+      }
+    }
+  }
+
   /** Ends every stream that was not handed over: the connection closes. */
   endAll (): void {
     for (const arrival of this.#arrived.take(() => true)) {
@@ -290,7 +301,12 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
         return
       }
     } catch (thrown) {
-      this.#applyFailed(stream, protocol, info, HandlerFault.of(thrown, 'inboundUpgrade'))
+      const fault = HandlerFault.of(thrown, 'inboundUpgrade')
+      if (fault.isRefusal) {
+        this.#refuse(stream)
+      } else {
+        this.#applyFailed(stream, protocol, info, fault)
+      }
       return
     }
     this.#handOver(stream, protocol, info, undefined, rest)
@@ -315,7 +331,17 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   #handOver (stream: Inbound<Stream>, protocol: string, info: unknown, output: unknown, rest: Uint8Array | undefined): void {
     this.#negotiating.remove(stream)
     const event = { type: 'fully-negotiated-inbound', stream: stream.port.stream, protocol, info, output } as const
-    this.#desk.handOver(stream, withRoute(event, stream.ticket.listing.listing), rest)
+    if (!this.#desk.handOver(stream, withRoute(event, stream.ticket.listing.listing), rest)) {
+      this.#refuse(stream)
+    }
+  }
+
+  /** The owner has left its composition since the stream arrived (S5.10). */
+  #refuse (stream: Inbound<Stream>): void {
+    const failure = this.#failureOf(stream)
+    this.#negotiating.remove(stream)
+    this.#failures.failed(failure.phase, 'failed', stream.ticket.startedAt, stream.machine.lastProposed)
+    this.#desk.reset(stream, abortOf(HANDLER_LEFT, failure))
   }
 
   #applyFailed (stream: Inbound<Stream>, protocol: string, info: unknown, fault: HandlerFault): void {

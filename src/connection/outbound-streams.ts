@@ -1,7 +1,7 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
-import { hopOf, withRoute } from '../handler/route.ts'
+import { hopOf, isUnder, withRoute } from '../handler/route.ts'
 import { RESET } from '../negotiation/outcome.ts'
 import { AgreedNegotiation } from './agreed-negotiation.ts'
 import { negotiationLimits } from './connection-config.ts'
@@ -12,11 +12,12 @@ import { asError } from './outlet.ts'
 import { ProtocolSlots } from './protocol-slots.ts'
 import { RequestOutcomes } from './request-outcomes.ts'
 import { RequestedStreams } from './requested-streams.ts'
-import { abortOf, errorOf, kindOf, timeoutOf } from './stream-failure.ts'
+import { HANDLER_LEFT, abortOf, errorOf, kindOf, timeoutOf } from './stream-failure.ts'
 import { UnconfirmedStreams } from './unconfirmed-streams.ts'
 import type { Instant } from '../core/instant.ts'
 import type { AbortError, StreamFailure, StreamUpgradeErrorKind, TimeoutError } from '../errors.ts'
 import type { CancelOutboundRequest, OutboundStreamRequest } from '../handler/connection-handler.ts'
+import type { Hop } from '../handler/route.ts'
 import type { StreamUpgrade } from '../handler/stream-upgrade.ts'
 import type { DialerNegotiation } from '../negotiation/dialer-negotiation.ts'
 import type { NegotiationLimits } from '../negotiation/outcome.ts'
@@ -115,9 +116,18 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   /** A handler no longer wants the streams that it asked for with this token. */
   cancel (request: CancelOutboundRequest): void {
     const hop = hopOf(request)
-    // Others may have its slot.
-    this.#owner.streamWoke()
     this.#cancel(requester => requester.type === 'handler' && requester.hop === hop && requester.token === request.token, request.token)
+  }
+
+  /** A part of the handler has left its composition. */
+  partLeft (hop: Hop): void {
+    const isMeant = (requester: Requester<Stream>): boolean => requester.type === 'handler' && isUnder(requester.hop, hop)
+    const failed: Array<FailedOpening<Stream>> = []
+    this.#failed.remove(opening => isMeant(opening.request.requester) && failed.push(opening) > 0)
+    for (const { request, cause } of failed) {
+      this.#outcomes.failed(request.requester, 'aborted', this.#outcomes.failureAt('open', request), cause)
+    }
+    this.#end(isMeant, HANDLER_LEFT)
   }
 
   /** The host no longer wants the streams that it asked for with this token. */
@@ -230,13 +240,18 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   /** Ends the requests that `isMeant` tells and that have no outcome yet; requests without a token cannot be told apart. */
   #cancel (isMeant: (requester: Requester<Stream>) => boolean, token: unknown): void {
-    if (token === undefined) {
-      return
+    if (token !== undefined) {
+      this.#end(isMeant, 'Cancelled')
     }
-    this.#endRequested(({ requester }) => isMeant(requester), failure => abortOf('Cancelled', failure))
+  }
+
+  #end (isMeant: (requester: Requester<Stream>) => boolean, reason: string): void {
+    // Others may have its slot.
+    this.#owner.streamWoke()
+    this.#endRequested(({ requester }) => isMeant(requester), failure => abortOf(reason, failure))
     for (const stream of this.#negotiating.all()) {
       if (isMeant(stream.ticket.requester)) {
-        this.#failStream(stream, 'aborted', abortOf('Cancelled', this.#failureOf(stream)))
+        this.#failStream(stream, 'aborted', abortOf(reason, this.#failureOf(stream)))
       }
     }
   }
@@ -357,8 +372,9 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#negotiating.remove(stream)
     const lazy = stream.machine.assumed !== undefined
     const event = { type: 'fully-negotiated-outbound', stream: stream.port.stream, protocol, info: requester.info, output, lazy } as const
-    this.#desk.handOver(stream, withRoute(event, requester.hop), rest)
-    if (!this.#desk.counted.has(stream.port)) {
+    if (!this.#desk.handOver(stream, withRoute(event, requester.hop), rest)) {
+      this.#failStream(stream, 'aborted', abortOf(HANDLER_LEFT, this.#failureOf(stream)))
+    } else if (!this.#desk.counted.has(stream.port)) {
       this.unconfirmed.remove(stream.port)
     }
   }

@@ -1,8 +1,10 @@
+import { isUnder } from '../handler/route.ts'
 import { LocalProtocols } from '../protocols/local-protocols.ts'
 import { ProtocolsNotice } from '../protocols/protocols-change.ts'
 import { RemoteProtocols } from '../protocols/remote-protocols.ts'
 import type { Waker } from '../core/poll.ts'
 import type { ReportRemoteProtocols } from '../handler/connection-handler.ts'
+import type { Hop } from '../handler/route.ts'
 import type { ProtocolList } from '../protocols/protocol-list.ts'
 import type { RemoteReportChange } from '../protocols/remote-protocols.ts'
 import type { ConnectionConfig } from './connection-config.ts'
@@ -51,6 +53,7 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
     this.#host = host
     this.#interest = interest
     this.#waker = waker
+    root.sets = this
     host?.attach(waker)
     const maxNameBytes = config.maxFrameLength - 1
     this.local = new LocalProtocols({
@@ -101,6 +104,15 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
     }
     if (isChanged) {
       this.#announce('remote', this.remote.added, this.remote.removed)
+    }
+  }
+
+  /** A part of the handler has left its composition: what it said about the peer, and its own parts, is taken back. */
+  partLeft (hop: Hop): void {
+    for (const source of this.remote.sources()) {
+      if (isUnder(source as Hop, hop) && this.remote.withdraw(source)) {
+        this.#announce('remote', this.remote.added, this.remote.removed)
+      }
     }
   }
 

@@ -3,12 +3,13 @@ import { PENDING } from '../core/poll.ts'
 import { checkOutput } from '../handler/check-output.ts'
 import { HandlerFault } from '../handler/handler-fault.ts'
 import { ListLink } from '../handler/list-link.ts'
-import { REFUSED, RELEASE, pollLast } from '../handler/route.ts'
+import { REFUSED } from '../handler/refused.ts'
+import { ATTACH, HAS_LEFT, RELEASE, SETS, pollLast } from '../handler/route.ts'
 import { asTask } from '../handler/tasks.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { AnyHandler, ConnectionEvent, HandlerOutput } from '../handler/connection-handler.ts'
-import type { Listing, RoutedHandler } from '../handler/route.ts'
+import type { BothSets, Listing, RoutedHandler } from '../handler/route.ts'
 import type { StreamUpgrade } from '../handler/stream-upgrade.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
 import type { Outlet } from './outlet.ts'
@@ -21,6 +22,13 @@ const NOTHING: readonly string[] = Object.freeze([])
  * coming through. It is the poll context that the handler sees.
  */
 export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
+  /** Hidden from authors: see `RoutedContext`. */
+  static {
+    Object.defineProperty(this.prototype, SETS, { get (this: RootHandler<unknown, unknown>) { return this.sets } })
+  }
+
+  /** The names of both sides, for parts that come late; set when they are known. */
+  sets: BothSets | undefined
   now: Instant = 0
   wakeInstant: Instant = NEVER
   isWoken = true
@@ -47,6 +55,7 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
     this.#outlet = outlet
     this.#turn = turn
     this.#link = new ListLink(this)
+    this.#handler[ATTACH]?.(this)
   }
 
   /** How long inbound streams may take at least, in milliseconds (S4.5). */
@@ -180,6 +189,11 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
   /** @throws HandlerFault which harms that stream only */
   inboundUpgrade (stream: unknown, protocol: string, listing: Listing): StreamUpgrade<unknown> | undefined {
     return this.#callForStream('inboundUpgrade', () => this.#handler.inboundUpgrade?.(stream, protocol, listing))
+  }
+
+  /** Whether the owner of `protocol` by `listing` has left its composition. */
+  hasOwnerLeft (protocol: string, listing: Listing): boolean {
+    return this.#handler[HAS_LEFT]?.(protocol, listing) === true
   }
 
   /** A thrower is not called again; a composition that threw has marked the part, and its other parts are still well. */

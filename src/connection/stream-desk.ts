@@ -95,12 +95,14 @@ export class StreamDesk<Stream, FromBehaviour, ToBehaviour> {
   /**
    * Gives a negotiated stream to its handler, then the bytes that came behind the negotiation (S2.30). A throw harms this
    * stream only (S4.15).
+   *
+   * @returns false when its handler has left: the stream is for the caller to reset
    */
   handOver (
     stream: NegotiatingStream<Stream, unknown, Ticket>,
     event: FullyNegotiatedInbound<unknown, unknown, Stream> | FullyNegotiatedOutbound<unknown, unknown, Stream>,
     rest: Uint8Array | undefined
-  ): void {
+  ): boolean {
     const { port, slot } = stream
     if (stream.hasEnded) {
       slot?.release()
@@ -111,11 +113,15 @@ export class StreamDesk<Stream, FromBehaviour, ToBehaviour> {
       this.outlet.task(this.root.onStream(event), port)
     } catch (thrown) {
       const fault = HandlerFault.of(thrown, 'onConnectionEvent')
-      this.outlet.handlerError(fault)
       this.counted.remove(port)
+      if (fault.isRefusal) {
+        return false
+      }
+      this.outlet.handlerError(fault)
       this.reset(stream, asError(fault.cause))
-      return
+      return true
     }
     this.unread(stream, rest)
+    return true
   }
 }

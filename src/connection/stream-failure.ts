@@ -13,6 +13,9 @@ export type Disagreement = Exclude<NegotiationOutcome<unknown>, { type: 'ok' }>
 export type StreamError =
   NegotiationError | RemoteProtocolError | UnexpectedEOFError | StreamResetError | TimeoutError | AbortError
 
+/** Why a stream of a part is given up that has left its composition. */
+export const HANDLER_LEFT = 'The handler was removed'
+
 const DETAILS = {
   refused: 'the peer has none of them',
   rounds: 'too many proposals',

@@ -6,6 +6,8 @@ import type { PollContext } from './poll.ts'
 export interface WokenPartsOwner<Part> {
   /** `part` woke, or is to be polled again. */
   partTouched (part: Part): void
+  /** All of its machines; asked when a deadline has come. */
+  members (): Iterable<Part>
 }
 
 /**
@@ -103,12 +105,22 @@ export class WokenParts<Part extends WokenPart<Part>> {
     part.queue?.remove(part)
   }
 
-  /** `part` asks for a poll. The poll of another part that is running comes by it, or asks for another turn. */
+  /** Who is woken; undefined before the first poll, or {@link attach}. */
+  get cx (): PollContext | undefined {
+    return this.#cx
+  }
+
+  /** `part` asks for a poll. */
   woke (part: Part): void {
     if (part === this.#polled) {
       this.#hasWokenItself = true
-      return
+    } else {
+      this.rouse(part)
     }
+  }
+
+  /** Somebody else wants `part` polled. The poll of a part that is running comes by it, or asks for another turn. */
+  rouse (part: Part): void {
     this.touch(part)
     if (this.#polled === undefined) {
       this.#cx?.wake()
@@ -126,13 +138,13 @@ export class WokenParts<Part extends WokenPart<Part>> {
     }
   }
 
-  /** A poll begins: follows its context, and queues those of `parts` that are due. */
-  begin (cx: PollContext, parts: ReadonlyMap<string, Part>): void {
+  /** A poll begins: follows its context, and queues the parts that are due. */
+  begin (cx: PollContext): void {
     if (this.#cx !== cx) {
       this.attach(cx)
     }
     if (cx.now >= this.#nextDeadline) {
-      this.#wakeDue(cx, parts)
+      this.#wakeDue(cx)
     }
   }
 
@@ -187,9 +199,9 @@ export class WokenParts<Part extends WokenPart<Part>> {
     }
   }
 
-  #wakeDue (cx: PollContext, parts: ReadonlyMap<string, Part>): void {
+  #wakeDue (cx: PollContext): void {
     this.#nextDeadline = NEVER
-    for (const part of parts.values()) {
+    for (const part of this.#owner.members()) {
       if (part.wakeInstant <= cx.now) {
         part.wakeInstant = NEVER
         this.touch(part)

@@ -8,34 +8,43 @@
  * - The listing is a frozen array of its own, made anew only when a name changed its place or its owner; the owner of an
  *   inbound stream is found by the listing that was in force when the stream arrived.
  * - A part that throws is not called again; its siblings go on.
+ * - Parts come and go at any time: see `part-changes.ts`.
  */
 
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { PENDING } from '../core/poll.ts'
 import { WokenParts } from '../core/woken-parts.ts'
 import { checkOutput } from './check-output.ts'
-import { HandlerFault } from './handler-fault.ts'
-import { Owners } from './owners.ts'
-import { Part, PartHop } from './part.ts'
-import { POLL_LAST, RELEASE, hopOf, listingOf, pollLast, withRoute } from './route.ts'
-import { asTask, dropTasks, joinTasks, taskOf } from './tasks.ts'
+import { joinCalls } from './join-calls.ts'
+import { PartAnswers } from './part-answers.ts'
+import { Departures, greet } from './part-changes.ts'
+import { Part, partHopOf } from './part.ts'
+import { REFUSED } from './refused.ts'
+import { ATTACH, HAS_LEFT, POLL_LAST, RELEASE, lastEventOf, listingOf, setsOf, withRoute } from './route.ts'
 import { InvalidStateError } from '../errors.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { WokenPartsOwner } from '../core/woken-parts.ts'
 import type { ComposedHandler, PartEvent } from './composed-handler.ts'
-import type { AnyHandler, ConnectionEvent, HandlerOutput } from './connection-handler.ts'
+import type { AnyHandler, ConnectionEvent, ConnectionNews, HandlerOutput } from './connection-handler.ts'
 import type { PartOwner } from './part.ts'
 import type { Listing, RoutedHandler } from './route.ts'
 import type { StreamUpgrade } from './stream-upgrade.ts'
 
-export type { ComposedHandler, PartEvent } from './composed-handler.ts'
+export type { ChangingParts, ComposedHandler, PartEvent } from './composed-handler.ts'
 
 /**
- * Composes handlers into one; events in and out are `{ handler: key, event }`.
+ * Composes handlers into one; events in and out are `{ handler: key, event }`. Its methods `add` and `remove` change the
+ * parts at any time, on live connections too.
  *
- * @param parts - the handlers by key; the first one that lists a name owns it. An empty record does nothing
+ * @param parts - the handlers by key; the first one that lists a name owns it. An empty record does nothing. For parts that are
+ * only added later, name the type of all parts, with those optional
+ *
+ * @example
+ * const handler = composeHandlers<{ chat: ChatHandler, files?: FilesHandler }>({ chat: new ChatHandler() })
+ * handler.add('files', new FilesHandler())
+ * handler.remove('files')
  */
-export function composeHandlers<const Parts extends Readonly<Record<string, AnyHandler>>> (parts: Parts): ComposedHandler<Parts> {
+export function composeHandlers<const Parts extends Readonly<Record<string, AnyHandler | undefined>>> (parts: Parts): ComposedHandler<Parts> {
   return new Composition(parts) as unknown as ComposedHandler<Parts>
 }
 
@@ -44,18 +53,20 @@ const MAX_POLLS_PER_PART = 2
 
 class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
   readonly woken: WokenParts<Part> = new WokenParts(this)
-  readonly #parts: Map<string, Part>
-  /** Whose answers are to be asked again. */
-  #stale: Part | undefined
-  #keepAliveCount = 0
-  readonly #owners = new Owners()
+  readonly #parts = new Map<string, Part>()
+  readonly #answers: PartAnswers = new PartAnswers(this.#parts)
+  /** Whether the names were read: a part that is added from now on has missed what the others were told. */
+  #isInUse = false
+  /** Made when the first part is removed. */
+  #departures: Departures | undefined
   /** Parts that have not had their last word; made when the connection closes. */
   #closing: BoundedQueue<Part> | undefined
 
-  constructor (parts: Readonly<Record<string, AnyHandler>>) {
-    this.#parts = new Map(Object.entries(parts).map(([key, handler]) => [key, new Part(key, handler, this)]))
-    for (const part of this.#parts.values()) {
-      this.woken.touch(part)
+  constructor (parts: Readonly<Record<string, AnyHandler | undefined>>) {
+    for (const [key, handler] of Object.entries(parts)) {
+      if (handler !== undefined) {
+        this.add(key, handler)
+      }
     }
   }
 
@@ -70,73 +81,97 @@ class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
   }
 
   partTouched (part: Part): void {
-    if (!part.isStale) {
-      part.isStale = true
-      part.nextStale = this.#stale
-      this.#stale = part
+    this.#answers.touched(part)
+  }
+
+  * members (): Iterable<Part> {
+    yield * this.#departures?.parts ?? []
+    yield * this.#parts.values()
+  }
+
+  add (key: string, handler: RoutedHandler): void {
+    if (this.#parts.has(key)) {
+      throw new InvalidStateError(`Cannot add a handler: the key must be free, and "${key}" is in use`)
+    }
+    const { cx } = this.woken
+    const part = new Part(key, handler, this)
+    part.phase = this.#isInUse || cx !== undefined ? 'new' : 'in'
+    this.#parts.set(key, part)
+    this.woken.rouse(part)
+    if (cx !== undefined) {
+      handler[ATTACH]?.(part)
     }
   }
 
+  remove (key: string): boolean {
+    const part = this.#parts.get(key)
+    if (part === undefined) {
+      return false
+    }
+    this.#parts.delete(key)
+    // While the connection closes it has its last word with the others.
+    if (this.#closing === undefined && part.phase !== 'failed') {
+      this.#departures ??= new Departures()
+      this.#departures.add(part)
+      this.woken.rouse(part)
+    }
+    return true
+  }
+
   listenProtocols (): Listing {
-    this.#refresh()
-    return this.#owners.listing
+    this.#isInUse = true
+    this.#answers.refresh()
+    return this.#answers.listing
   }
 
   keepAlive (): boolean {
-    this.#refresh()
-    return this.#keepAliveCount > 0
+    this.#answers.refresh()
+    return this.#answers.isKeepAlive
   }
 
-  inboundInfo (protocol: string, listing: Listing = this.#owners.listing): unknown {
-    const { part, listing: own } = this.#owners.of(protocol, listing)
-    return this.#guard(part, 'inboundInfo', () => part.handler.inboundInfo?.(protocol, own))
+  inboundInfo (protocol: string, listing?: Listing): unknown {
+    const { part, listing: own } = this.#answers.ownerOf(protocol, listing)
+    part.refuseStreams()
+    return part.guard('inboundInfo', () => part.handler.inboundInfo?.(protocol, own))
   }
 
-  inboundUpgrade (stream: unknown, protocol: string, listing: Listing = this.#owners.listing): StreamUpgrade<unknown> | undefined {
-    const { part, listing: own } = this.#owners.of(protocol, listing)
-    return this.#guard(part, 'inboundUpgrade', () => part.handler.inboundUpgrade?.(stream, protocol, own))
+  inboundUpgrade (stream: unknown, protocol: string, listing?: Listing): StreamUpgrade<unknown> | undefined {
+    const { part, listing: own } = this.#answers.ownerOf(protocol, listing)
+    part.refuseStreams()
+    return part.guard('inboundUpgrade', () => part.handler.inboundUpgrade?.(stream, protocol, own))
   }
 
   poll (cx: PollContext): Poll<HandlerOutput<PartEvent, unknown, unknown>> {
     const { woken } = this
-    woken.begin(cx, this.#parts)
-    for (let left = this.#parts.size * MAX_POLLS_PER_PART; left > 0; left--) {
+    woken.begin(cx)
+    for (let left = (this.#parts.size + (this.#departures?.size ?? 0)) * MAX_POLLS_PER_PART; left > 0; left--) {
       const part = woken.take()
       if (part === undefined) {
         break
       }
       const output = this.#pollPart(part, cx)
       if (output !== PENDING) {
-        return toOutput(part, output)
+        return part.outputOf(output)
       }
     }
     woken.endTurn(cx)
     return PENDING
   }
 
-  /** The last event of the parts, for wrappers; what else a part without `pollClose` still asks for is not heard. */
   pollClose (cx: PollContext): Poll<PartEvent | undefined> {
-    for (;;) {
-      const output = this[POLL_LAST](cx)
-      if (output === PENDING || output === undefined) {
-        return output
-      }
-      if (output.type === 'notify-behaviour') {
-        return output.event
-      }
-    }
+    return lastEventOf(() => this[POLL_LAST](cx))
   }
 
   [POLL_LAST] (cx: PollContext): Poll<HandlerOutput<PartEvent, unknown, unknown> | undefined> {
     this.woken.attach(cx)
     this.#closing ??= this.#beginClosing()
     for (let part = this.#closing.peek(); part !== undefined; part = this.#closing.peek()) {
-      const output = part.hasFailed ? undefined : this.#pollPartLast(part, cx)
+      const output = part.phase === 'failed' ? undefined : part.pollLast(cx)
       if (output === PENDING) {
         return PENDING
       }
       if (output !== undefined) {
-        return toOutput(part, output)
+        return part.outputOf(output)
       }
       this.#closing.shift()
     }
@@ -144,25 +179,42 @@ class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
   }
 
   [RELEASE] (): void {
-    for (const part of this.#parts.values()) {
+    for (const part of this.members()) {
       part.release()
     }
   }
 
+  [ATTACH] (cx: PollContext): void {
+    this.woken.attach(cx)
+    for (const part of this.#parts.values()) {
+      part.handler[ATTACH]?.(part)
+    }
+  }
+
+  [HAS_LEFT] (protocol: string, listing?: Listing): boolean {
+    const owner = this.#answers.findOwner(protocol, listing)
+    return owner !== undefined && (owner.part.hasLeft || owner.part.handler[HAS_LEFT]?.(protocol, owner.listing) === true)
+  }
+
   onConnectionEvent (event: ConnectionEvent<unknown, unknown>): void | PromiseLike<void> {
     switch (event.type) {
-      case 'fully-negotiated-inbound':
-      case 'listen-upgrade-error': {
-        const { part, listing } = this.#owners.of(event.protocol, listingOf(event) ?? this.#owners.listing)
-        return this.#tell(part, withRoute(event, listing))
+      case 'fully-negotiated-inbound': {
+        const { part, listing } = this.#answers.ownerOf(event.protocol, listingOf(event))
+        part.refuseStreams()
+        return part.tell(withRoute(event, listing), false)
       }
-      case 'fully-negotiated-outbound':
+      case 'listen-upgrade-error': {
+        const { part, listing } = this.#answers.ownerOf(event.protocol, listingOf(event))
+        return part.hasLeft ? undefined : part.tell(withRoute(event, listing), true)
+      }
+      case 'fully-negotiated-outbound': {
+        const { part, inner } = partHopOf(event, this)
+        part.refuseStreams()
+        return part.tell(withRoute(event, inner), false)
+      }
       case 'dial-upgrade-error': {
-        const hop = hopOf(event)
-        if (!(hop instanceof PartHop) || hop.part.owner !== this) {
-          throw new InvalidStateError(`Cannot route ${event.type}: pass on the event object itself, or a copy made with spread`)
-        }
-        return this.#tell(hop.part, withRoute(event, hop.inner))
+        const { part, inner } = partHopOf(event, this)
+        return part.tell(withRoute(event, inner), true)
       }
       case 'local-protocols-change':
       case 'remote-protocols-change':
@@ -173,134 +225,75 @@ class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
 
   onBehaviourEvent ({ handler: key, event }: PartEvent): unknown {
     const part = this.#parts.get(key)
-    if (part === undefined || part.hasFailed) {
+    if (part === undefined) {
+      return REFUSED
+    }
+    this.#greet(part)
+    if (part.phase === 'failed') {
       return undefined
     }
     this.woken.touch(part)
-    return this.#guard(part, 'onBehaviourEvent', () => part.handler.onBehaviourEvent?.(event), true)
+    return part.guard('onBehaviourEvent', () => part.handler.onBehaviourEvent?.(event), true)
   }
 
   #pollPart (part: Part, cx: PollContext): Poll<HandlerOutput<unknown, unknown, unknown>> {
+    if (part.phase !== 'in') {
+      return this.#pollOther(part, cx)
+    }
     let output: Poll<HandlerOutput<unknown, unknown, unknown>> = PENDING
     part.now = cx.now
-    this.partTouched(part)
+    this.#answers.touched(part)
     try {
-      if (part.handler.poll !== undefined && !part.hasFailed) {
+      if (part.handler.poll !== undefined) {
         output = checkOutput(part.handler.poll(part))
       }
     } catch (thrown) {
       this.woken.polled(part, false)
-      throw this.#faultOf(part, 'poll', thrown, true)
+      throw part.faultOf('poll', thrown, true)
     }
     this.woken.polled(part, output !== PENDING)
     return output
   }
 
-  #pollPartLast (part: Part, cx: PollContext): Poll<HandlerOutput<unknown, unknown, unknown> | undefined> {
-    part.now = cx.now
-    const { handler } = part
-    return this.#guard(part, handler.pollClose === undefined ? 'poll' : 'pollClose', () => pollLast(handler, part), true)
+  /** A new part is told what it missed, and is polled after that; one that leaves has its last word. */
+  #pollOther (part: Part, cx: PollContext): Poll<HandlerOutput<unknown, unknown, unknown>> {
+    let output: Poll<HandlerOutput<unknown, unknown, unknown>> = PENDING
+    try {
+      if (part.phase === 'new') {
+        this.#greet(part)
+        this.woken.touch(part)
+      } else if (part.phase === 'leaving') {
+        output = this.#departures?.poll(part, cx) ?? PENDING
+      }
+    } finally {
+      this.woken.polled(part, output !== PENDING)
+    }
+    return output
+  }
+
+  #greet (part: Part): void {
+    if (part.phase === 'new') {
+      greet(part, setsOf(this.woken.cx))
+    }
   }
 
   #beginClosing (): BoundedQueue<Part> {
     this[RELEASE]()
     const closing = new BoundedQueue<Part>(Infinity)
-    for (const part of this.#parts.values()) {
+    for (const part of this.members()) {
       closing.push(part)
     }
     return closing
   }
 
-  #tell (part: Part, event: ConnectionEvent<unknown, unknown>): PromiseLike<void> | undefined {
-    if (part.hasFailed) {
-      return undefined
-    }
-    this.woken.touch(part)
-    const isFatal = event.type !== 'fully-negotiated-inbound' && event.type !== 'fully-negotiated-outbound'
-    const task = this.#guard(part, 'onConnectionEvent', () => asTask(part.handler.onConnectionEvent(event)), isFatal)
-    return task === undefined ? undefined : taskOf(task, reason => this.#faultOf(part, 'onConnectionEvent', reason, isFatal))
-  }
-
-  /** Each part hears it, also when an earlier one throws; the first throw is passed on at the end. */
-  #tellAll (event: ConnectionEvent<unknown, unknown>): PromiseLike<void> | undefined {
-    let fault: HandlerFault | undefined
-    const tasks: Array<PromiseLike<void>> = []
-    for (const part of this.#parts.values()) {
-      try {
-        const task = this.#tell(part, event)
-        if (task !== undefined) {
-          tasks.push(task)
-        }
-      } catch (thrown) {
-        fault ??= HandlerFault.of(thrown, 'onConnectionEvent')
+  #tellAll (event: ConnectionNews): PromiseLike<void> | undefined {
+    return joinCalls(this.#parts.values(), (part) => {
+      // A new one is told the whole sets instead, when no change is on its way to the others.
+      if (part.phase === 'new' && event.type !== 'address-change') {
+        return undefined
       }
-    }
-    if (fault !== undefined) {
-      dropTasks(tasks)
-      throw fault
-    }
-    return joinTasks(tasks)
+      this.#greet(part)
+      return part.tell(event, true)
+    })
   }
-
-  #guard<Result> (part: Part, method: string, call: () => Result, isFatal = false): Result {
-    try {
-      return call()
-    } catch (thrown) {
-      throw this.#faultOf(part, method, thrown, isFatal)
-    }
-  }
-
-  /** A fatal one is the last that was heard of the part; a composition below has marked its own thrower already (S4.15). */
-  #faultOf (part: Part, method: string, thrown: unknown, isFatal: boolean): HandlerFault {
-    if (isFatal && !(thrown instanceof HandlerFault)) {
-      part.hasFailed = true
-      part.release()
-    }
-    return HandlerFault.of(thrown, method, part.key)
-  }
-
-  #refresh (): void {
-    if (this.#stale !== undefined) {
-      this.#refreshStale(this.#stale)
-    }
-  }
-
-  #refreshStale (first: Part): void {
-    let isChanged = false
-    for (let part: Part | undefined = first; part !== undefined; part = this.#stale) {
-      this.#stale = part.nextStale
-      part.nextStale = undefined
-      part.isStale = false
-      isChanged = this.#refreshPart(part) || isChanged
-    }
-    if (isChanged) {
-      this.#owners.update(this.#parts.values())
-    }
-  }
-
-  #refreshPart (part: Part): boolean {
-    if (part.hasFailed) {
-      return false
-    }
-    // Without closures: this is on the path of every turn.
-    let method = 'keepAlive'
-    try {
-      const isKeepAlive = part.handler.keepAlive?.() === true
-      if (isKeepAlive !== part.isKeepAlive) {
-        part.isKeepAlive = isKeepAlive
-        this.#keepAliveCount += isKeepAlive ? 1 : -1
-      }
-      method = 'listenProtocols'
-      return part.list(part.handler.listenProtocols())
-    } catch (thrown) {
-      throw this.#faultOf(part, method, thrown, true)
-    }
-  }
-}
-
-/** Events get the key, everything else the way back. */
-function toOutput (part: Part, output: HandlerOutput<unknown, unknown, unknown>): HandlerOutput<PartEvent, unknown, unknown> {
-  return output.type === 'notify-behaviour'
-    ? { type: 'notify-behaviour', event: { handler: part.key, event: output.event } }
-    : withRoute(output, part.hopTo(hopOf(output)))
 }

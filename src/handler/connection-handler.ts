@@ -100,6 +100,9 @@ export interface AddressChanged<Address = unknown> {
   readonly address: Address
 }
 
+/** An event about the connection as a whole. */
+export type ConnectionNews = ProtocolsChanged | AddressChanged
+
 /** What a handler is told (S4.3). */
 export type ConnectionEvent<Info = undefined, Output = undefined, Stream = unknown, Address = unknown> =
   | FullyNegotiatedInbound<Info, Output, Stream>

@@ -1,3 +1,5 @@
+import { REFUSED } from './refused.ts'
+
 /**
  * A throw of user code on its way up through compositions, with the path to the part that threw. It wraps whatever was
  * thrown, `undefined` included (S4.15), and never leaves the library.
@@ -13,6 +15,11 @@ export class HandlerFault extends Error {
     super(`${method} threw`, { cause })
     this.path = path
     this.method = method
+  }
+
+  /** Whether nothing was thrown, and the stream is for a part that is not there any more. */
+  get isRefusal (): boolean {
+    return this.cause === REFUSED
   }
 
   /** What was thrown, as a fault of `method`; one that is a fault already gets `key` in front of its path. */

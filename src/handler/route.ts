@@ -19,14 +19,28 @@ export const POLL_LAST: unique symbol = Symbol('libp2p-behaviours.poll-last')
 /** Names the method {@link RoutedHandler} that ends a composition. */
 export const RELEASE: unique symbol = Symbol('libp2p-behaviours.release')
 
-/** What `onBehaviourEvent` of a wrapper answers that does not let messages through: the message goes back to its sender. */
-export const REFUSED: unique symbol = Symbol('libp2p-behaviours.refused')
+/** Names the method {@link RoutedHandler} that gives a composition its context before its first poll. */
+export const ATTACH: unique symbol = Symbol('libp2p-behaviours.attach')
+
+/** Names the method {@link RoutedHandler} that tells whether the owner of a name has left its composition since. */
+export const HAS_LEFT: unique symbol = Symbol('libp2p-behaviours.has-left')
+
+/** Names the field {@link RoutedContext} of the protocol sets of the connection. */
+export const SETS: unique symbol = Symbol('libp2p-behaviours.sets')
+
+/**
+ * The token of a `cancel-outbound-request` with which a composition tells the connection that a part has left: all requests of
+ * that part are meant, with what it reported of the peer and the upgrades of its inbound streams.
+ */
+export const PART_LEFT: unique symbol = Symbol('libp2p-behaviours.part-left')
 
 /**
  * One step from a composition to the part that an output came from, and what lies below it. Interned by the part, so one
  * path is one object: it tells the sources of remote reports and the owners of request tokens apart.
  */
 export interface Hop {
+  /** The part that the step leads to; told by identity, as a key may be used again. */
+  readonly part: object
   /** Keys from here down, joined with dots. */
   readonly path: string
   /** The rest of the way, when the part is a composition itself. */
@@ -50,6 +64,34 @@ export function listingOf (event: object): Listing | undefined {
   return (event as Routed)[ROUTE] as Listing | undefined
 }
 
+/** Whether `hop` is `top`, or leads further below it. */
+export function isUnder (hop: Hop | undefined, top: Hop): boolean {
+  let at = hop
+  for (let step: Hop | undefined = top; step !== undefined; step = step.inner) {
+    if (at?.part !== step.part) {
+      return false
+    }
+    at = at.inner
+  }
+  return true
+}
+
+/** The names of both sides of a connection, as they are in force. */
+export interface BothSets {
+  readonly local: { toArray (): readonly string[] }
+  readonly remote: { toArray (): readonly string[] }
+}
+
+/** A poll context as connections and compositions make it. */
+export interface RoutedContext extends PollContext {
+  readonly [SETS]?: BothSets | undefined
+}
+
+/** The protocol sets of the connection that `cx` belongs to; undefined if it is the context of a wrapper of another make. */
+export function setsOf (cx: RoutedContext | undefined): BothSets | undefined {
+  return cx?.[SETS]
+}
+
 /** A copy of `passed` for the next composition on its way; the author's own object, which may be frozen, is left alone. */
 export function withRoute<Passed extends HandlerOutput<unknown, unknown, unknown> | ConnectionEvent<unknown, unknown>> (
   passed: Passed, route: Hop | Listing | undefined
@@ -70,6 +112,23 @@ export interface RoutedHandler extends Omit<AnyHandler, 'inboundInfo' | 'inbound
   [POLL_LAST]? (cx: PollContext): Poll<HandlerOutput<unknown, unknown, unknown> | undefined>
   /** The connection closes: no `ProtocolList` is to wake any part of it. */
   [RELEASE]? (): void
+  /** It is on a connection, with `cx` as the context of its polls. */
+  [ATTACH]? (cx: PollContext): void
+  /** Whether the part that owned `protocol` by `listing` has left. */
+  [HAS_LEFT]? (protocol: string, listing?: Listing): boolean
+}
+
+/** The next event among the last outputs, for wrappers of other makes; what else is asked for is not heard. */
+export function lastEventOf<Event> (next: () => Poll<HandlerOutput<Event, unknown, unknown> | undefined>): Poll<Event | undefined> {
+  for (;;) {
+    const output = next()
+    if (output === PENDING || output === undefined) {
+      return output
+    }
+    if (output.type === 'notify-behaviour') {
+      return output.event
+    }
+  }
 }
 
 /**

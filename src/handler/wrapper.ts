@@ -1,5 +1,5 @@
 import { PENDING } from '../core/poll.ts'
-import { POLL_LAST, RELEASE, pollLast } from './route.ts'
+import { ATTACH, HAS_LEFT, POLL_LAST, RELEASE, lastEventOf, pollLast } from './route.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
 import type { ConnectionEvent, HandlerOutput } from './connection-handler.ts'
@@ -18,7 +18,9 @@ export abstract class HandlerWrapper implements RoutedHandler {
   static {
     Object.defineProperties(this.prototype, {
       [POLL_LAST]: { value (this: HandlerWrapper, cx: PollContext) { return this.pollLast(cx) } },
-      [RELEASE]: { value (this: HandlerWrapper) { this.release() } }
+      [RELEASE]: { value (this: HandlerWrapper) { this.release() } },
+      [ATTACH]: { value (this: HandlerWrapper, cx: PollContext) { this.inner[ATTACH]?.(cx) } },
+      [HAS_LEFT]: { value (this: HandlerWrapper, protocol: string, listing?: Listing) { return this.inner[HAS_LEFT]?.(protocol, listing) === true } }
     })
   }
 
@@ -55,15 +57,7 @@ export abstract class HandlerWrapper implements RoutedHandler {
 
   /** The last events, for wrappers of other makes; connections ask for all last outputs. */
   pollClose (cx: PollContext): Poll<unknown> {
-    for (;;) {
-      const output = this.pollLast(cx)
-      if (output === PENDING || output === undefined) {
-        return output
-      }
-      if (output.type === 'notify-behaviour') {
-        return output.event
-      }
-    }
+    return lastEventOf(() => this.pollLast(cx))
   }
 
   onConnectionEvent (event: ConnectionEvent<unknown, unknown>): void | PromiseLike<void> {

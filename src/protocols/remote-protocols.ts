@@ -1,6 +1,8 @@
-import { emptyMap, ownMap } from '../core/own-map.ts'
 import { utf8Length } from '../core/utf8.ts'
 import { brokenProtocolRule } from './stream-protocol.ts'
+
+/** Of all connections on which nobody has reported; whoever adds to it makes it their own first, by {@link owned}. */
+const EMPTY = new Map<never, never>()
 
 /** Limits of a {@link RemoteProtocols}; each holds per source, as a peer may fill every one of them. */
 export interface RemoteProtocolsInit {
@@ -31,9 +33,9 @@ export type RemoteReportChange = 'added' | 'removed' | 'replaced'
  */
 export class RemoteProtocols {
   readonly #limits: RemoteProtocolsInit
-  #sources: Map<unknown, SourceNames> = emptyMap()
+  #sources: Map<unknown, SourceNames> = EMPTY
   /** How many sources hold each name. */
-  #holders: Map<string, number> = emptyMap()
+  #holders: Map<string, number> = EMPTY
   readonly #added: string[] = []
   readonly #removed: string[] = []
   #truncated: TruncatedReport | undefined
@@ -99,7 +101,7 @@ export class RemoteProtocols {
    */
   apply (source: unknown, change: RemoteReportChange, protocols: readonly string[]): boolean {
     this.#forgetReport()
-    this.#sources = ownMap(this.#sources)
+    this.#sources = owned(this.#sources)
     const held = this.#sources.get(source) ?? new SourceNames()
     switch (change) {
       case 'added':
@@ -118,6 +120,11 @@ export class RemoteProtocols {
       }
     }
     return this.#added.length + this.#removed.length > 0
+  }
+
+  /** Those that have reported, in a copy. */
+  sources (): readonly unknown[] {
+    return [...this.#sources.keys()]
   }
 
   /** `source` has closed: takes away all that nobody else reports. Returns as {@link apply} does. */
@@ -183,7 +190,7 @@ export class RemoteProtocols {
 
   #countHolder (name: string, step: 1 | -1): number {
     const holders = (this.#holders.get(name) ?? 0) + step
-    this.#holders = ownMap(this.#holders).set(name, holders)
+    this.#holders = owned(this.#holders).set(name, holders)
     return holders
   }
 
@@ -195,6 +202,11 @@ export class RemoteProtocols {
       }
     }
   }
+}
+
+function owned<Key, Value> (map: Map<Key, Value>): Map<Key, Value> {
+  const empty: Map<Key, Value> = EMPTY
+  return map === empty ? new Map<Key, Value>() : map
 }
 
 /** What one source reported and has not taken back. */

@@ -229,6 +229,22 @@ describe('polling a composition', () => {
     expect(cx.wakes).toBe(1)
   })
 
+  it('lets parts that wake each other without end leave the turn, and goes on in the next one (S10.10)', () => {
+    const { cx, drain } = composed({ a, b, c })
+    drain()
+    const before = [a.polls, b.polls, cx.wakes]
+    a.onPoll = () => { b.cx?.wake() }
+    b.onPoll = () => { a.cx?.wake() }
+    c.emit('heard')
+    a.cx?.wake()
+    expect(drain()).toHaveLength(1)
+    expect(a.polls - before[0]!).toBeLessThan(10)
+    expect(cx.wakes).toBeGreaterThan(before[2]!)
+    const { polls } = b
+    drain()
+    expect(b.polls).toBeGreaterThan(polls)
+  })
+
   it('wakes each part at its own instant', () => {
     const { cx, drain } = composed({ a, b })
     a.onPoll = ({ now }) => { a.cx?.wakeAt(now + 100) }

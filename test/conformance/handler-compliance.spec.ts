@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { IdentifyHandler } from '../../src/behaviours/identify-handler.ts'
 import { IdentifyHost } from '../../src/behaviours/identify-host.ts'
 import { PingHandler } from '../../src/behaviours/ping-handler.ts'
+import { oneShotHandler } from '../../src/behaviours/one-shot-handler.ts'
 import { protocolHandler } from '../../src/behaviours/protocol-handler.ts'
 import { RequestHandler } from '../../src/behaviours/request-handler.ts'
 import { streams } from '../../src/behaviours/streams.ts'
@@ -17,6 +18,7 @@ import type { PollContext, ProtocolsChange } from 'libp2p-behaviours'
 import type { AnyHandler } from '../../src/behaviour/connection-handler.ts'
 import type { ComplianceSubject } from '../../src/testing/index.ts'
 import type { ConnectionEvent } from '../../src/handler/connection-handler.ts'
+import type { StreamUpgrade } from '../../src/handler/stream-upgrade.ts'
 
 const runner = { describe, it }
 
@@ -51,10 +53,40 @@ function send (): unknown {
   return { type: 'send', request: new Uint8Array(3), call }
 }
 
+const NEVER: StreamUpgrade<undefined> = { poll: () => PENDING }
+
+/** A composition that is what its parts left behind, and in which one part comes and goes whenever it is used. */
+function changingComposition (): AnyHandler {
+  const composed = composeHandlers<Record<string, AnyHandler>>({ first: ping(), gone: ping() })
+  const changing = Object.assign(new RecordingHandler(['/changing/1']), {
+    onBehaviourEvent () {
+      composed.add('passing', protocolHandler({ protocols: '/passing/1', inbound: () => {} }))
+      composed.remove('passing')
+    }
+  })
+  composed.add('changing', changing)
+  composed.listenProtocols()
+  composed.remove('gone')
+  composed.add('late', ping())
+  return composed
+}
+
 handlerComplianceSuite(runner, 'an empty composition', { create: () => composeHandlers({}) })
 handlerComplianceSuite(runner, 'a composition', {
   create: () => composeHandlers({ ping: ping(), inner: composeHandlers({ chat: protocolHandler({ protocols: '/chat/1', inbound: () => {} }), ping: ping() }) }),
   behaviourEvents: [{ handler: 'ping', event: { type: 'ping-now' } }, { handler: 'inner', event: { handler: 'chat', event: openStream } }]
+})
+handlerComplianceSuite(runner, 'a composition whose parts came and went', {
+  create: changingComposition,
+  behaviourEvents: [{ handler: 'late', event: { type: 'ping-now' } }, { handler: 'gone', event: { type: 'ping-now' } }, { handler: 'changing', event: 'on' }]
+})
+handlerComplianceSuite(runner, 'oneShotHandler', {
+  create: () => oneShotHandler({ protocols: ['/shot/1', '/shot/2'], inbound: () => NEVER, outbound: (_stream, _message: number) => NEVER, maxConcurrentDials: 2 }),
+  behaviourEvents: [1, 2, 3, 4]
+})
+handlerComplianceSuite(runner, 'a one-shot handler with room for nothing', {
+  create: () => oneShotHandler({ protocols: '/shot/1', outbound: (_stream, _message: number) => NEVER, maxQueuedMessages: 0, keepAlive: true }),
+  behaviourEvents: [1, 2]
 })
 handlerComplianceSuite(runner, 'protocolHandler', {
   create: () => protocolHandler({ protocols: new ProtocolList(['/chat/1', '/chat/2']), inbound: () => {}, outbound: () => {}, outboundFailed: () => {} }),

@@ -18,6 +18,7 @@ const PRINTS = [
   /Uint8Array\(4\) \[ 1, 2, 1, 2 \] \d/,
   /^chat 12D3KooW\w+ hello$/m,
   /^\[ \{ type: 'handler-event', event: 1 \} \]$/m,
+  /^\[ \[ '\/note\/1\.0\.0' \] \]\n1 false$/m,
   /^a stream of 12D3KooW\w+\nHELLO$/m,
   /added \[ '\/files\/1\.0\.0' \] removed \[\][^]*\[[^\]]*'\/files\/1\.0\.0'[^\]]*\] false/,
   /^door pending 1\nDialFailureError$/m,

@@ -1,7 +1,7 @@
 /** What the short forms infer (S4.17, S7.17), and what must not compile. */
 
 import { describe, expectTypeOf, it } from 'vitest'
-import { composeBehaviours, composeHandlers, protocolBehaviour, protocolHandler } from 'libp2p-behaviours'
+import { asyncUpgrade, composeBehaviours, composeHandlers, oneShotHandler, protocolBehaviour, protocolHandler } from 'libp2p-behaviours'
 import { ping } from 'libp2p-behaviours/ping'
 import { requestResponse } from 'libp2p-behaviours/request-response'
 import type { PeerId } from '@libp2p/interface'
@@ -152,6 +152,62 @@ describe('composeHandlers', () => {
     composed.onBehaviourEvent?.({ handler: 'a', event: 'speak' })
     // @ts-expect-error -- no part has this key
     composed.onBehaviourEvent?.({ handler: 'c', event: 'speak' })
+  })
+
+  it('knows parts that come later, when their types are named', () => {
+    class Chat implements ConnectionHandler<'say', 'said'> {
+      listenProtocols (): readonly string[] { return [] }
+      onConnectionEvent (_event: ConnectionEvent): void {}
+      onBehaviourEvent (_event: 'say'): void {}
+      poll (cx: PollContext): Poll<HandlerOutput<'said'>> { return { type: 'notify-behaviour', event: cx.now > 0 ? 'said' : 'said' } }
+    }
+    class Files implements ConnectionHandler<'get', 'got'> {
+      listenProtocols (): readonly string[] { return [] }
+      onConnectionEvent (_event: ConnectionEvent): void {}
+      onBehaviourEvent (_event: 'get'): void {}
+      poll (cx: PollContext): Poll<HandlerOutput<'got'>> { return { type: 'notify-behaviour', event: cx.now > 0 ? 'got' : 'got' } }
+    }
+    const composed = composeHandlers<{ chat: Chat, files?: Files }>({ chat: new Chat() })
+    type Incoming = Parameters<NonNullable<typeof composed.onBehaviourEvent>>[0]
+    expectTypeOf<Incoming>().toEqualTypeOf<{ readonly handler: 'chat', readonly event: 'say' } | { readonly handler: 'files', readonly event: 'get' }>()
+    type Outgoing = Extract<ReturnType<NonNullable<typeof composed.poll>>, { type: 'notify-behaviour' }>['event']
+    expectTypeOf<Outgoing>().toEqualTypeOf<{ readonly handler: 'chat', readonly event: 'said' } | { readonly handler: 'files', readonly event: 'got' }>()
+    composed.add('files', new Files())
+    expectTypeOf(composed.remove('files')).toEqualTypeOf<boolean>()
+    // @ts-expect-error -- that is no handler of this kind
+    composed.add('files', 'no handler')
+    // @ts-expect-error -- no part has this key
+    composed.add('other', new Chat())
+    // @ts-expect-error -- no part has this key
+    composed.remove('other')
+    // @ts-expect-error -- chat is there from the beginning
+    composeHandlers<{ chat: Chat, files?: Files }>({})
+    const many = composeHandlers<Record<string, Chat>>({})
+    many.add('room 1', new Chat())
+    many.onBehaviourEvent?.({ handler: 'room 1', event: 'say' })
+  })
+})
+
+describe('oneShotHandler', () => {
+  it('infers messages and outputs from its upgrades', () => {
+    const handler = oneShotHandler({
+      protocols: '/note/1.0.0',
+      outbound: (stream, text: string) => asyncUpgrade(async () => {
+        expectTypeOf(stream).toEqualTypeOf<NegotiatedStream>()
+        await stream.close()
+        return text.length
+      }),
+      inbound: (stream, protocol) => asyncUpgrade(signal => Promise.resolve({ protocol, isOver: signal.aborted, status: stream.status }))
+    })
+    const composed = composeHandlers({ notes: handler })
+    type Incoming = Parameters<NonNullable<typeof composed.onBehaviourEvent>>[0]
+    expectTypeOf<Incoming>().toEqualTypeOf<{ readonly handler: 'notes', readonly event: string }>()
+    type Outgoing = Extract<ReturnType<NonNullable<typeof composed.poll>>, { type: 'notify-behaviour' }>['event']['event']
+    expectTypeOf<Extract<Outgoing, { type: 'sent' }>['output']>().toEqualTypeOf<number>()
+    expectTypeOf<Extract<Outgoing, { type: 'failed' }>['message']>().toEqualTypeOf<string>()
+    expectTypeOf<Extract<Outgoing, { type: 'received' }>['output']['isOver']>().toEqualTypeOf<boolean>()
+    // @ts-expect-error -- what sends a message is missing
+    oneShotHandler({ protocols: '/note/1.0.0' })
   })
 })
 
