@@ -53,11 +53,10 @@ export class WireWriting {
     return writableNeedsDrain || this.#joined.byteLength > JOINED_BYTES ? this.#flush() : true
   }
 
-  /** In one piece: a list of many small ones would be gone through again and again on its way. */
   #flush (): boolean {
     const joined = this.#joined
     this.#joined = undefined
-    return joined === undefined || this.#send(joined.subarray())
+    return joined === undefined || this.#send(joined)
   }
 
   #tryFlush (): void {
