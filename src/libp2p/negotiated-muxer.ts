@@ -1,9 +1,7 @@
 import { TypedEventEmitter } from '@libp2p/interface'
-import { WireWriting } from './wire-writing.ts'
 import type {
   AbortOptions, Connection, CreateStreamOptions, EventHandler, MessageStream, Stream, StreamMuxer, StreamMuxerEvents, StreamMuxerFactory
 } from '@libp2p/interface'
-import type { Scheduler } from './scheduler.ts'
 
 declare module '@libp2p/interface' {
   /** What a wrapped muxer understands besides. */
@@ -76,7 +74,7 @@ export function negotiated<Components> (
 
 /** Everything but `createStreamMuxer` is the factory's own: its name, its capabilities, its life cycle. */
 function wrapFactory (factory: StreamMuxerFactory): StreamMuxerFactory {
-  const createStreamMuxer = (wire: MessageStream): StreamMuxer => new NegotiatedMuxer(factory.createStreamMuxer(wire), wire)
+  const createStreamMuxer = (wire: MessageStream): StreamMuxer => new NegotiatedMuxer(factory.createStreamMuxer(wire))
   return new Proxy(factory, {
     get (target, key) {
       if (key === 'createStreamMuxer') {
@@ -97,17 +95,14 @@ export class NegotiatedMuxer extends TypedEventEmitter<StreamMuxerEvents> implem
   readonly inner: StreamMuxer
   /** Set when the connection opens. */
   owner: MuxerOwner | undefined
-  readonly #wire: MessageStream | undefined
   #isAttached = false
 
   /**
    * @param inner - the muxer that does the work
-   * @param wire - what it sends to
    */
-  constructor (inner: StreamMuxer, wire?: MessageStream) {
+  constructor (inner: StreamMuxer) {
     super()
     this.inner = inner
-    this.#wire = wire
     muxers.set(inner.streams, this)
   }
 
@@ -173,13 +168,6 @@ export class NegotiatedMuxer extends TypedEventEmitter<StreamMuxerEvents> implem
     if (!this.#isAttached) {
       this.#isAttached = true
       this.inner.addEventListener('stream', ({ detail: stream }) => { this.#onStream(stream) })
-    }
-  }
-
-  /** From now on what is sent in a row is one write. To be called once. */
-  joinWrites (scheduler: Scheduler): void {
-    if (this.#wire !== undefined) {
-      new WireWriting(this.#wire, scheduler).follow()
     }
   }
 
