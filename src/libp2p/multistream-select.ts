@@ -1,3 +1,5 @@
+import { checkSignal } from '../behaviours/call-options.ts'
+import { kindOf } from '../core/options.ts'
 import { DialerNegotiation } from '../negotiation/dialer-negotiation.ts'
 import { ListenerNegotiation } from '../negotiation/listener-negotiation.ts'
 import { DEFAULT_LIMITS } from '../negotiation/outcome.ts'
@@ -17,11 +19,11 @@ import type { Negotiation } from './stream-negotiation.ts'
  */
 export interface MultistreamSelectInit extends AbortOptions {
   /**
-   * Bounds of the negotiation.
+   * Bounds of the negotiation; what is left out is as by default.
    *
    * @default DEFAULT_LIMITS with 8 frames a turn
    */
-  readonly limits?: NegotiationLimits | undefined
+  readonly limits?: Partial<NegotiationLimits> | undefined
   /** Without effect. */
   readonly negotiateFully?: boolean | undefined
   /** Without effect: no more than one frame is buffered, see `limits`. */
@@ -55,9 +57,9 @@ export function select (stream: MessageStream, protocols: string | readonly stri
  */
 export function select (stream: ByteDuplex, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<NegotiatedDuplex>
 export function select (
-  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], { limits = LIMITS, signal }: MultistreamSelectInit = {}
+  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], { limits, signal }: MultistreamSelectInit = {}
 ): Promise<string | NegotiatedDuplex> {
-  return negotiate(stream, 'outbound', () => new DialerNegotiation(typeof protocols === 'string' ? [protocols] : protocols, limits), signal)
+  return negotiate(stream, protocols, 'outbound', () => new DialerNegotiation(typeof protocols === 'string' ? [protocols] : protocols, complete(limits)), signal)
 }
 
 /**
@@ -78,18 +80,41 @@ export function handle (stream: MessageStream, protocols: string | readonly stri
  */
 export function handle (stream: ByteDuplex, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<NegotiatedDuplex>
 export function handle (
-  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], { limits = LIMITS, signal }: MultistreamSelectInit = {}
+  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], { limits, signal }: MultistreamSelectInit = {}
 ): Promise<string | NegotiatedDuplex> {
-  return negotiate(stream, 'inbound', () => new ListenerNegotiation(indexOf(protocols), limits), signal)
+  return negotiate(stream, protocols, 'inbound', () => new ListenerNegotiation(indexOf(protocols), complete(limits)), signal)
 }
 
 function negotiate (
-  stream: MessageStream | ByteDuplex, direction: Direction, make: () => Negotiation, signal: AbortSignal | undefined
+  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], direction: Direction, make: () => Negotiation, signal: AbortSignal | undefined
 ): Promise<string | NegotiatedDuplex> {
   try {
+    checkArguments(stream, protocols, signal)
     return 'sink' in stream ? negotiateDuplex(stream, direction, make(), signal) : negotiateStream(stream, make(), signal)
   } catch (error) {
     // Not an async function, as that would take two turns of the promises more to hand on a promise.
     return Promise.reject(error)
   }
+}
+
+function complete (limits: Partial<NegotiationLimits> | undefined): NegotiationLimits {
+  return limits === undefined ? LIMITS : { ...LIMITS, ...limits }
+}
+
+/** What is no stream would show only when the event loop has turned, where nobody catches it. */
+function checkArguments (stream: unknown, protocols: unknown, signal: unknown): void {
+  if (!isStream(stream)) {
+    throw new TypeError(`Cannot negotiate: stream must be a stream of js-libp2p, or a duplex with source and sink, received ${kindOf(stream)}`)
+  }
+  if (typeof protocols !== 'string' && !Array.isArray(protocols)) {
+    throw new TypeError(`Cannot negotiate: protocols must be a name or an array of names, received ${kindOf(protocols)}`)
+  }
+  checkSignal(signal, 'Cannot negotiate')
+}
+
+function isStream (value: unknown): boolean {
+  return typeof value === 'object' && value !== null && (
+    ('sink' in value && 'source' in value)
+    || ('send' in value && typeof value.send === 'function' && 'addEventListener' in value && typeof value.addEventListener === 'function')
+  )
 }

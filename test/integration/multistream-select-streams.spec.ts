@@ -465,3 +465,27 @@ describe('select and handle on a duplex', () => {
     expect(left).toBe(2)
   })
 })
+
+describe('select and handle, given what is none of their arguments', () => {
+  it.each<[string, unknown, unknown, object | undefined, string]>([
+    ['no stream', {}, ['/a'], undefined, 'Cannot negotiate: stream must be a stream of js-libp2p, or a duplex with source and sink, received object'],
+    ['nothing', undefined, ['/a'], undefined, 'Cannot negotiate: stream must be a stream of js-libp2p, or a duplex with source and sink, received undefined'],
+    ['no names', 'a stream', undefined, undefined, 'Cannot negotiate: protocols must be a name or an array of names, received undefined'],
+    ['a signal that is none', 'a stream', ['/a'], { signal: 'x' }, 'Cannot negotiate: signal must be an AbortSignal, received string']
+  ])('reject for %s, and do nothing to the stream', async (_, stream, protocols, options, message) => {
+    const [outbound] = fakeStreams((deliver) => { deliver() })
+    const given = stream === 'a stream' ? outbound : stream
+    for (const negotiate of [select, handle] as const) {
+      await expect((negotiate as (...args: unknown[]) => Promise<unknown>)(given, protocols, options)).rejects.toMatchObject({ name: 'TypeError', message })
+    }
+    // What began would show when the event loop has turned.
+    await new Promise((resolve) => { setImmediate(resolve) })
+    expect(outbound.status).toBe('open')
+  })
+
+  it('take some of the limits, and the rest by default', async () => {
+    const [outbound] = fakeStreams((deliver) => { deliver() })
+    await expect(select(outbound, ['/a', '/b'], { limits: { maxRounds: 1 } })).rejects.toMatchObject({ name: 'RangeError' })
+    await expect(select(outbound, `/${'x'.repeat(1023)}`, { limits: { maxRounds: 1 } })).rejects.toMatchObject({ name: 'RangeError' })
+  })
+})
