@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { AbortError } from '../errors.ts'
+import { pauseReading, resumeReading } from './reading.ts'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { StreamContext } from './stream-callback.ts'
 
@@ -83,7 +84,8 @@ export class StreamQueue implements AcceptedStreams, EventListenerObject {
     }
     const peer = accepted.peer.toString()
     if (this.#hasRoom(peer) || (this.#dropDead() && this.#hasRoom(peer))) {
-      hold(accepted.stream)
+      // Else the host would reset a stream of which too much is unread.
+      pauseReading(accepted.stream)
       this.#streams.push(accepted)
       this.#count(peer, 1)
       return false
@@ -121,7 +123,7 @@ export class StreamQueue implements AcceptedStreams, EventListenerObject {
   async next (): Promise<IteratorResult<AcceptedStream, undefined>> {
     const value = this.#take()
     if (value !== undefined) {
-      letGo(value.stream)
+      resumeReading(value.stream)
       return { done: false, value }
     }
     return this.#isOpen ? await new Promise((resolve) => { this.#consumers.push(resolve) }) : { done: true, value }
@@ -181,17 +183,4 @@ export class StreamQueue implements AcceptedStreams, EventListenerObject {
 /** A stream that has ended in good order still has what the peer wrote; one that was reset is of no use to anybody. */
 function isAlive ({ stream: { status } }: AcceptedStream): boolean {
   return status !== 'reset' && status !== 'aborted'
-}
-
-/** Nobody reads: the muxer is to hold the peer back, before the host resets a stream of which too much is unread. */
-function hold (stream: NegotiatedStream): void {
-  if (stream.readStatus === 'readable') {
-    stream.pause()
-  }
-}
-
-function letGo (stream: NegotiatedStream): void {
-  if (stream.readStatus === 'paused') {
-    stream.resume()
-  }
 }

@@ -1,6 +1,7 @@
 import { AbortError, InvalidStateError, StreamResetError } from '../errors.ts'
 import { checkEncoded, decoded } from './codec.ts'
 import { LazySignal } from './lazy-signal.ts'
+import { pauseReading, resumeReading } from './reading.ts'
 import { StreamScope } from './stream-scope.ts'
 import { asError, readToEnd, writeToEnd } from './stream-io.ts'
 import type { StreamCloseEvent } from '@libp2p/interface'
@@ -66,18 +67,14 @@ export class InboundRequest<Request, Response> implements EventListenerObject {
 
   /** Nothing is read for now: what the peer sends stays with it, above one window of the muxer. */
   pause (): void {
-    if (this.#stream.readStatus === 'readable') {
-      this.#stream.pause()
-    }
+    pauseReading(this.#stream)
   }
 
   /** Reads the request to its end; undefined when that failed, or it means nothing, which ends it. */
   async read (): Promise<{ readonly request: Request } | undefined> {
     const { codec, limits } = this.#terms
     try {
-      if (this.#stream.readStatus === 'paused') {
-        this.#stream.resume()
-      }
+      resumeReading(this.#stream)
       const bytes = await readToEnd(this.#stream, limits.maxRequestBytes, 'request')
       return { request: decoded((encoded) => codec.decodeRequest(encoded), bytes, 'request') }
     } catch (thrown) {

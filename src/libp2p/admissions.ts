@@ -17,6 +17,7 @@ import { isRelayed, peerOf, withPeer } from './addresses.ts'
 import { Admission } from './admission.ts'
 import { nextConnectionId } from './connection-ids.ts'
 import { dialFailureKindOf } from './dial-failures.ts'
+import { toError } from './to-error.ts'
 import { passGate } from './verdict.ts'
 import type { Connection as HostConnection, MultiaddrConnection, PeerId } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
@@ -224,6 +225,6 @@ async function closeHost (host: HostConnection): Promise<void> {
   try {
     await host.close()
   } catch (error) {
-    host.abort(error instanceof Error ? error : new Error(String(error)))
+    host.abort(toError(error))
   }
 }

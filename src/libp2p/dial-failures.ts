@@ -1,3 +1,4 @@
+import { toError } from './to-error.ts'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { AddressFailure, DialFailureKind } from '../behaviour/from-swarm.ts'
 
@@ -34,8 +35,5 @@ export function dialFailureKindOf (error: unknown): DialFailureKind {
 /** The errors of a failed dial beside their addresses. The host gives both in order, but not together. */
 export function addressFailuresOf (error: Error, tried: readonly Multiaddr[]): readonly AddressFailure[] {
   const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error]
-  return tried.slice(0, errors.length).map((address, at) => {
-    const failure = errors[at]
-    return { address, error: failure instanceof Error ? failure : new Error(String(failure)) }
-  })
+  return tried.slice(0, errors.length).map((address, at) => ({ address, error: toError(errors[at]) }))
 }

@@ -12,6 +12,7 @@ import { distinct, parseTarget, withPeer } from './addresses.ts'
 import { nextConnectionId } from './connection-ids.ts'
 import { addressFailuresOf, dialFailureKindOf } from './dial-failures.ts'
 import { OwnDial } from './own-dial.ts'
+import { toError } from './to-error.ts'
 import { passGate } from './verdict.ts'
 import { Wait } from './wait.ts'
 import type { Connection as HostConnection, PeerId } from '@libp2p/interface'
@@ -262,7 +263,7 @@ class Failed extends Error {
 }
 
 function toFailure (dial: OwnDial, thrown: unknown): DialFailure {
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+  const error = toError(thrown)
   if (dial.signal.aborted) {
     return failureOf(dial, 'aborted', error)
   }

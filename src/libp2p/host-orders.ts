@@ -1,3 +1,4 @@
+import { toError } from './to-error.ts'
 import { verdictOf } from './verdict.ts'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { FromSwarm } from '../behaviour/from-swarm.ts'
@@ -64,8 +65,7 @@ export class HostOrders {
         await this.#closeListener(address)
       }
     } catch (thrown) {
-      const error = thrown instanceof Error ? thrown : new Error(String(thrown))
-      this.#components.tell(Object.freeze({ type: 'listener-error', address, error }))
+      this.#components.tell(Object.freeze({ type: 'listener-error', address, error: toError(thrown) }))
     }
   }
 

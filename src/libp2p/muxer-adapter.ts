@@ -1,4 +1,5 @@
 import { endStreams } from './end-streams.ts'
+import { toError } from './to-error.ts'
 import { Wait } from './wait.ts'
 import type { AbortOptions, Connection as HostConnection, Stream } from '@libp2p/interface'
 import type { MuxerPort, StreamOpening } from '../connection/muxer-port.ts'
@@ -143,8 +144,4 @@ export class MuxerAdapter implements MuxerPort {
       this.#host.abort(toError(error))
     }
   }
-}
-
-function toError (thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown))
 }

@@ -1,9 +1,11 @@
-import { StreamMessageEvent, StreamResetError } from '@libp2p/interface'
+import { StreamMessageEvent } from '@libp2p/interface'
 import { Uint8ArrayList } from 'uint8arraylist'
+import { pauseReading, resumeReading } from '../behaviours/reading.ts'
+import { isOver } from './is-over.ts'
 import { LazyUse } from './lazy-use.ts'
 import { Waiting } from './next-turn.ts'
 import { PAUSE_ABOVE_BYTES, chunksOf } from './stream-reader.ts'
-import { StreamWriter } from './stream-writer.ts'
+import { StreamWriter, lossOfStream } from './stream-writer.ts'
 import type { AbortOptions, Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { StreamPlaces, StreamPort } from '../connection/muxer-port.ts'
@@ -348,9 +350,7 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     if (this.#phase === 'negotiating' && !this.#isHeld && writer.isFull) {
       this.#isHeld = true
       this.stream.removeEventListener('message', this)
-      if (this.stream.readStatus === 'readable') {
-        this.stream.pause()
-      }
+      pauseReading(this.stream)
       writer.whenRoom(() => { this.#letGo() })
     }
   }
@@ -362,7 +362,7 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
       if (!this.#isLater) {
         this.#listen()
       }
-      resume(this.stream)
+      resumeReading(this.stream)
     }
   }
 
@@ -407,7 +407,7 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
       // This listener must stay the first one.
       stream.pause()
       stream.unshift(data)
-      this.#sink.whenIdle(() => { resume(stream) })
+      this.#sink.whenIdle(() => { resumeReading(stream) })
     } else {
       stream.removeEventListener('message', this)
       stream.unshift(data)
@@ -467,20 +467,8 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     if (isOrderly) {
       this.#sink.streamClosed(this)
     } else {
-      this.#failure ??= new StreamResetError('The stream was lost with its connection')
+      this.#failure ??= lossOfStream()
       this.#sink.streamReset(this, this.#failure)
     }
   }
-}
-
-/** What it has buffered follows from inside this call. */
-function resume (stream: Stream): void {
-  if (stream.readStatus === 'paused') {
-    stream.resume()
-  }
-}
-
-/** Whether both directions are gone; nobody can send or reset any more. */
-function isOver (stream: Stream): boolean {
-  return stream.status === 'closed' || stream.status === 'aborted' || stream.status === 'reset'
 }

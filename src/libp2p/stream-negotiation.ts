@@ -1,4 +1,5 @@
 import { PENDING } from '../core/poll.ts'
+import { isOver } from './is-over.ts'
 import { cancellationError, negotiationError } from './negotiation-errors.ts'
 import { NextTurn, Waiting } from './next-turn.ts'
 import { hostScheduler } from './scheduler.ts'
@@ -222,11 +223,6 @@ class StreamNegotiation {
 
 function bytesOf (data: Uint8Array | Uint8ArrayList): Uint8Array {
   return data instanceof Uint8Array ? data : data.subarray()
-}
-
-/** Whether nothing can come or go any more, but for what the stream has buffered. */
-function isOver ({ status }: MessageStream): boolean {
-  return status === 'closed' || status === 'aborted' || status === 'reset'
 }
 
 /** What a paused stream has buffered does not come. */

@@ -164,7 +164,7 @@ export class StreamWriter implements BacklogMember {
   }
 
   /** Nothing that waits can be sent any more. */
-  #end (error: Error = new StreamResetError('The stream was lost with its connection')): void {
+  #end (error: Error = lossOfStream()): void {
     this.#unwatch()
     this.#backlog.forget(this)
     const held = this.#held
@@ -177,4 +177,9 @@ export class StreamWriter implements BacklogMember {
     this.#whenRoom = undefined
     task?.()
   }
+}
+
+/** How a stream ended of which nobody said a word. */
+export function lossOfStream (): StreamResetError {
+  return new StreamResetError('The stream was lost with its connection')
 }

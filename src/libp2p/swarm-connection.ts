@@ -1,4 +1,5 @@
 import { frozenSet } from './frozen-set.ts'
+import { toError } from './to-error.ts'
 import { Wait } from './wait.ts'
 import type { Connection as HostConnection, PeerId } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
@@ -64,7 +65,7 @@ export class DrivenSwarmConnection implements SwarmConnection {
     try {
       await wait.promise
     } catch (error) {
-      this.#driver.abort(error instanceof Error ? error : new Error(String(error)))
+      this.#driver.abort(toError(error))
       await closed
     }
   }
