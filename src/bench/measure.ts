@@ -21,7 +21,7 @@ export interface Subject {
 }
 
 /**
- * One cell in one round: set-up, calibration unless it is known, warm-up, samples, bytes, proof of work, teardown. Never
+ * One cell in one round: set-up, collection, calibration unless it is known, warm-up, samples, bytes, proof of work, teardown. Never
  * rejects: what fails is told by the outcome.
  */
 export async function measure (subject: Subject, executor: Executor, runtime: Runtime): Promise<Outcome> {
@@ -85,6 +85,8 @@ async function sampled (body: Body, subject: Subject & { readonly sampling: Samp
   const first = body.call()
   await first
   body.check()
+  // Before the warm-up, not behind it: a forced collection also throws optimised code away, and the first sample would pay.
+  runtime.collect()
   if (calibration === undefined) {
     await calibrate(body, runtime, cell[ITERATIONS] === undefined ? 'iterations' : 'repeat')
   } else {
@@ -111,7 +113,6 @@ async function sampled (body: Body, subject: Subject & { readonly sampling: Samp
 type Taken = Pick<MeasuredOutcome, 'samples' | 'calibration' | 'gcs' | 'switches'>
 
 async function take (body: Body, sampling: Sampling, startCount: number, executor: Executor, runtime: Runtime): Promise<Taken> {
-  runtime.collect()
   const stop = runtime.watchCollections()
   const switchesBefore = runtime.switches()
   const set = await executor.sample(body.call, { ...sampling, startCount })
