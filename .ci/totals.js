@@ -1,6 +1,6 @@
 // node .ci/totals.js FOLDER FAILED_STEPS
-// Adds up the vitest reports below a folder and prints `N passed, N failed`, alone on its line; failed steps count as
-// failed. The exit code is 0 only when tests ran and nothing failed.
+// Names what failed in the vitest reports below a folder, adds them up and prints `N passed, N failed`, alone on its line;
+// failed steps count as failed. The exit code is 0 only when tests ran and nothing failed.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -14,6 +14,14 @@ for (const file of reports) {
   const broken = report.testResults.filter(({ status, assertionResults }) =>
     status === 'failed' && !assertionResults.some((result) => result.status === 'failed')).length
   const failed = report.numFailedTests + broken
+  for (const { name, status, message, assertionResults } of report.testResults) {
+    if (status === 'failed' && message !== '') {
+      console.log(`failed: ${name}: ${message}`)
+    }
+    for (const { fullName, failureMessages } of assertionResults.filter((result) => result.status === 'failed')) {
+      console.log(`failed: ${fullName}: ${failureMessages.join('; ').slice(0, 1000)}`)
+    }
+  }
   const skipped = report.numPendingTests + report.numTodoTests
   console.log(`${file.replace(/\.json$/, '')}: ${report.numPassedTests} passed, ${failed} failed, ${skipped} skipped`)
   total.passed += report.numPassedTests

@@ -59,7 +59,7 @@ export function select (stream: ByteDuplex, protocols: string | readonly string[
 export function select (
   stream: MessageStream | ByteDuplex, protocols: string | readonly string[], { limits, signal }: MultistreamSelectInit = {}
 ): Promise<string | NegotiatedDuplex> {
-  return negotiate(stream, protocols, 'outbound', () => new DialerNegotiation(typeof protocols === 'string' ? [protocols] : protocols, complete(limits)), signal)
+  return negotiate(stream, protocols, 'outbound', limits, signal)
 }
 
 /**
@@ -82,19 +82,27 @@ export function handle (stream: ByteDuplex, protocols: string | readonly string[
 export function handle (
   stream: MessageStream | ByteDuplex, protocols: string | readonly string[], { limits, signal }: MultistreamSelectInit = {}
 ): Promise<string | NegotiatedDuplex> {
-  return negotiate(stream, protocols, 'inbound', () => new ListenerNegotiation(indexOf(protocols), complete(limits)), signal)
+  return negotiate(stream, protocols, 'inbound', limits, signal)
 }
 
 function negotiate (
-  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], direction: Direction, make: () => Negotiation, signal: AbortSignal | undefined
+  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], direction: Direction,
+  limits: Partial<NegotiationLimits> | undefined, signal: AbortSignal | undefined
 ): Promise<string | NegotiatedDuplex> {
   try {
     checkArguments(stream, protocols, signal)
-    return 'sink' in stream ? negotiateDuplex(stream, direction, make(), signal) : negotiateStream(stream, make(), signal)
+    const negotiation = negotiationOf(protocols, direction, complete(limits))
+    return 'sink' in stream ? negotiateDuplex(stream, direction, negotiation, signal) : negotiateStream(stream, negotiation, signal)
   } catch (error) {
     // Not an async function, as that would take two turns of the promises more to hand on a promise.
     return Promise.reject(error)
   }
+}
+
+function negotiationOf (protocols: string | readonly string[], direction: Direction, limits: NegotiationLimits): Negotiation {
+  return direction === 'inbound'
+    ? new ListenerNegotiation(indexOf(protocols), limits)
+    : new DialerNegotiation(typeof protocols === 'string' ? [protocols] : protocols, limits)
 }
 
 function complete (limits: Partial<NegotiationLimits> | undefined): NegotiationLimits {

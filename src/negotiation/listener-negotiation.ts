@@ -49,6 +49,11 @@ export interface ProtocolIndex<Entry extends ProtocolEntry = ProtocolEntry> {
   readonly names?: readonly string[] | undefined
   /** The entry of `name`; undefined when it is not accepted. Names of the peer come here as they are. */
   find (name: string): Entry | undefined
+  /**
+   * Belongs to the negotiation, which keeps the entry that it found last here: the next proposal is mostly the same, and is
+   * then known by its bytes, without making a text of them. Undefined to begin with.
+   */
+  latest?: Entry | undefined
 }
 
 /**
@@ -255,18 +260,32 @@ export class ListenerNegotiation<Entry extends ProtocolEntry = ProtocolEntry> {
   }
 
   #onProposal (body: Uint8Array, start: number, end: number): void {
+    const { latest } = this.#protocols
+    if (latest?.frame !== undefined && isMessage(body, start, end, latest.frame, HEADER.length)) {
+      this.#lastProposed = latest.name
+      this.#agree(latest, latest.frame)
+      return
+    }
     const name = decodeName(body, start, end)
     this.#lastProposed = name
-    const entry = this.#protocols.find(name) ?? this.#fallback?.(name)
+    const listed = this.#protocols.find(name)
+    const entry = listed ?? this.#fallback?.(name)
     if (entry !== undefined) {
       const opening = entry.frame ??= encodeOpening(entry.name)
       if (isMessage(body, start, end, opening, HEADER.length)) {
-        this.#owedConfirmation = opening
-        this.#outcome = { type: 'ok', protocol: entry.name, match: entry, rest: this.#decoder.rest }
+        if (listed !== undefined) {
+          this.#protocols.latest = listed
+        }
+        this.#agree(entry, opening)
         return
       }
     }
     this.#refuse()
+  }
+
+  #agree (entry: Entry, opening: Uint8Array): void {
+    this.#owedConfirmation = opening
+    this.#outcome = { type: 'ok', protocol: entry.name, match: entry, rest: this.#decoder.rest }
   }
 
   #refuse (): void {

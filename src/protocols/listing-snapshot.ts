@@ -21,12 +21,15 @@ export interface ListingSnapshot {
   readonly listing: readonly string[]
   /** One look-up, whatever the number of names. */
   find (name: string): ListedProtocol | undefined
+  /** Free for the negotiation, which keeps what it found last here. */
+  latest: ListedProtocol | undefined
 }
 
 /** The one implementation of {@link ListingSnapshot}. */
 export class IndexedListing implements ListingSnapshot {
   readonly names: readonly string[]
   readonly listing: readonly string[]
+  latest: ListedProtocol | undefined
   readonly #index: ReadonlyMap<string, ListedProtocol>
 
   /**

@@ -62,6 +62,23 @@ describe('ListenerNegotiation', () => {
     expect(asked).toEqual(['/b', '/a'])
   })
 
+  it('knows the name that it found last by its bytes, without a look-up', () => {
+    const asked: string[] = []
+    const listed = listing('/a', '/b')
+    const names = { latest: undefined, find: (name: string) => { asked.push(name); return listed.find(name) } }
+    const agreed = (script: string) => run(new ListenerNegotiation(names), script).outcome
+    expect(['HDR A', 'HDR A', 'HDR C A', 'HDR B', 'HDR B', 'HDR A'].map(script => agreed(script))).toMatchObject(
+      ['/a', '/a', '/a', '/b', '/b', '/a'].map(protocol => ({ type: 'ok', protocol, match: listed.find(protocol) })))
+    expect(asked).toEqual(['/a', '/c', '/b', '/a'])
+  })
+
+  it('does not keep what the fallback gave: the list may not have it for the next stream', () => {
+    const names = listing('/a')
+    const fallback = (name: string) => name === '/b' ? { name, isHost: true, frame: undefined } : undefined
+    expect(run(new ListenerNegotiation(names, DEFAULT_LIMITS, fallback), 'HDR B').outcome).toMatchObject({ protocol: '/b' })
+    expect(run(new ListenerNegotiation(names), 'HDR B A')).toMatchObject({ out: hex('HDR NA A') })
+  })
+
   it('asks the fallback for a name that the list lacks, and for no other', () => {
     const asked: string[] = []
     const fallback = (name: string) => { asked.push(name); return name === '/b' ? { name, frame: undefined, isHost: true, isFallback: true } : undefined }
