@@ -28,6 +28,11 @@ export interface StreamFailure {
   readonly elapsedMs: number
 }
 
+/** For messages (S2.36): phase, peer and the local names tried. */
+export function describeFailure ({ phase, peer, tried }: StreamFailure): string {
+  return `phase ${phase}, peer ${String(peer)}${tried.length === 0 ? '' : `, tried ${tried.join(', ')}`}`
+}
+
 const NOWHERE: StreamFailure = { phase: 'header', tried: [], direction: 'outbound', peer: undefined, connectionId: '', elapsedMs: 0 }
 
 abstract class StreamFailureError extends Error implements StreamFailure {

@@ -122,6 +122,11 @@ export interface SwarmStopped {
   readonly type: 'swarm-stopped'
 }
 
+/** The node is being started again, after `swarm-stopped`. Its transports are not up yet. */
+export interface SwarmRestarted {
+  readonly type: 'swarm-restarted'
+}
+
 /** A behaviour learnt an address of a peer. */
 export interface PeerExternalAddress {
   readonly type: 'peer-external-address'
@@ -146,3 +151,4 @@ export type FromSwarm =
   | ExternalAddressChange
   | PeerExternalAddress
   | SwarmStopped
+  | SwarmRestarted

@@ -3,13 +3,14 @@
  * the end of its connection.
  */
 
-import { AbortError, StreamUpgradeError, TimeoutError } from '../errors.ts'
+import { AbortError, StreamUpgradeError, TimeoutError, describeFailure } from '../errors.ts'
 import { checkCallOptions } from './call-options.ts'
 import { SignalWatch } from './signal-watch.ts'
 import { TimedSet } from './timed-set.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { ConnectionId } from '../core/ids.ts'
 import type { PollContext } from '../core/poll.ts'
+import type { StreamFailure, StreamPhase } from '../errors.ts'
 import type { CallOptions } from './call-options.ts'
 import type { Abortable } from './signal-watch.ts'
 
@@ -44,6 +45,11 @@ export class Call<Result> implements Abortable {
   readonly timeoutMs: number
   /** The caller's, if there is one. */
   readonly signal: AbortSignal | undefined
+  /** How far it came: `queue` until a stream is asked for, then `open`, and `upgrade` once there is one. */
+  phase: StreamPhase = 'queue'
+  /** The names proposed so far, as far as they are known here. */
+  tried: readonly string[] = []
+  readonly #startedAt: number = performance.now()
   readonly #calls: Calls<Result>
   #settle: Settle<Result> | undefined
 
@@ -77,7 +83,13 @@ export class Call<Result> implements Abortable {
 
   /** See {@link Abortable}. */
   aborted (reason: unknown): void {
-    this.#calls.abandon(this, this.#calls.abortError(reason))
+    this.#calls.abandon(this, this.#calls.abortError(this.failure(performance.now() - this.#startedAt), reason))
+  }
+
+  /** Where it ends, if it ends now. */
+  failure (elapsedMs: number): StreamFailure {
+    const { phase, tried, peer, connection: connectionId = '' } = this
+    return { phase, tried, direction: 'outbound', peer, connectionId, elapsedMs }
   }
 
   #end (): Settle<Result> | undefined {
@@ -109,11 +121,11 @@ export class Calls<Result> {
     const { action, maxOpen } = this.#init
     checkCallOptions(options, action)
     const { signal, timeoutMs: timeout = defaultTimeoutMs } = options
+    const failure = { phase: 'queue', tried: [], direction: 'outbound', peer: target.peer, connectionId: target.connection ?? '', elapsedMs: 0 } as const
     if (signal?.aborted === true) {
-      throw this.abortError(signal.reason)
+      throw this.abortError(failure, signal.reason)
     }
     if (this.#open.size >= maxOpen) {
-      const failure = { phase: 'queue', tried: [], direction: 'outbound', peer: target.peer, connectionId: target.connection ?? '', elapsedMs: 0 } as const
       throw new StreamUpgradeError(`${action}: ${maxOpen} calls are open already`, 'limit', failure)
     }
     const call = new Call(this, target, signal, timeout)
@@ -127,7 +139,8 @@ export class Calls<Result> {
   /** Ends the calls whose deadline passed, and asks to be polled at the next one. */
   poll (cx: PollContext): void {
     for (const call of this.#open.takeExpired(cx)) {
-      this.abandon(call, new TimeoutError(`${this.#init.action}: ${call.timeoutMs} ms have passed`))
+      const failure = call.failure(call.timeoutMs)
+      this.abandon(call, new TimeoutError(`${this.#init.action}: ${call.timeoutMs} ms have passed (${describeFailure(failure)})`, failure))
     }
   }
 
@@ -161,8 +174,8 @@ export class Calls<Result> {
   }
 
   /** What a call ends with when its signal aborts. */
-  abortError (reason: unknown): AbortError {
-    return new AbortError(`${this.#init.action}: the signal aborted`, undefined, { cause: reason })
+  abortError (failure: StreamFailure, reason: unknown): AbortError {
+    return new AbortError(`${this.#init.action}: the signal aborted (${describeFailure(failure)})`, failure, { cause: reason })
   }
 
   #of (connection: ConnectionId): Array<Call<Result>> {

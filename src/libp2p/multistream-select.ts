@@ -1,5 +1,5 @@
 import { checkSignal } from '../behaviours/call-options.ts'
-import { kindOf } from '../core/options.ts'
+import { checkNames, kindOf } from '../core/options.ts'
 import { DialerNegotiation } from '../negotiation/dialer-negotiation.ts'
 import { ListenerNegotiation } from '../negotiation/listener-negotiation.ts'
 import { DEFAULT_LIMITS } from '../negotiation/outcome.ts'
@@ -38,6 +38,16 @@ export interface MultistreamSelectInit extends AbortOptions {
   lengthDecoder? (data: Uint8ArrayList): number
 }
 
+/** Ours, those of `@libp2p/multistream-select`, and those that the host hands through to it, which are its callers'. */
+const OPTIONS: readonly string[] = [
+  'signal', 'limits',
+  'negotiateFully', 'maxBufferSize', 'maxDataLength', 'maxLengthLength', 'lengthEncoder', 'lengthDecoder',
+  'onProgress', 'maxOutboundStreams', 'runOnLimitedConnection',
+  'skipEncryption', 'skipProtection', 'muxerFactory', 'initiator', 'remotePeer'
+]
+
+const NO_OPTIONS: MultistreamSelectInit = Object.freeze({})
+
 const LIMITS: NegotiationLimits = Object.freeze({ ...DEFAULT_LIMITS, maxFramesPerTurn: 8 })
 
 /**
@@ -47,7 +57,7 @@ const LIMITS: NegotiationLimits = Object.freeze({ ...DEFAULT_LIMITS, maxFramesPe
  * @param protocols - what to propose, in order; copied
  * @param options - a signal that ends it, and bounds
  * @returns the agreed name. Rejects with a {@link MultistreamSelectError}, and then the stream was reset; or with a
- * `TypeError` or `RangeError` for a list or an option that is not valid (S2.18), and then nothing was done to the stream
+ * `TypeError` or `RangeError` for a list that is not valid (S2.18) or an option that is unknown or not valid, and then nothing was done to the stream
  */
 export function select (stream: MessageStream, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<string>
 /**
@@ -57,9 +67,9 @@ export function select (stream: MessageStream, protocols: string | readonly stri
  */
 export function select (stream: ByteDuplex, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<NegotiatedDuplex>
 export function select (
-  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], { limits, signal }: MultistreamSelectInit = {}
+  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], options: MultistreamSelectInit = NO_OPTIONS
 ): Promise<string | NegotiatedDuplex> {
-  return negotiate(stream, protocols, 'outbound', limits, signal)
+  return negotiate(stream, protocols, 'outbound', options)
 }
 
 /**
@@ -70,7 +80,7 @@ export function select (
  * one for every stream, and its length does not matter
  * @param options - a signal that ends it, and bounds
  * @returns the agreed name. Rejects with a {@link MultistreamSelectError}, and then the stream was reset; or with a
- * `RangeError` for an option that is not valid, and then nothing was done to the stream
+ * `TypeError` or `RangeError` for an option that is unknown or not valid, and then nothing was done to the stream
  */
 export function handle (stream: MessageStream, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<string>
 /**
@@ -80,16 +90,17 @@ export function handle (stream: MessageStream, protocols: string | readonly stri
  */
 export function handle (stream: ByteDuplex, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<NegotiatedDuplex>
 export function handle (
-  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], { limits, signal }: MultistreamSelectInit = {}
+  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], options: MultistreamSelectInit = NO_OPTIONS
 ): Promise<string | NegotiatedDuplex> {
-  return negotiate(stream, protocols, 'inbound', limits, signal)
+  return negotiate(stream, protocols, 'inbound', options)
 }
 
 function negotiate (
-  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], direction: Direction,
-  limits: Partial<NegotiationLimits> | undefined, signal: AbortSignal | undefined
+  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], direction: Direction, options: MultistreamSelectInit
 ): Promise<string | NegotiatedDuplex> {
   try {
+    checkOptions(options)
+    const { limits, signal } = options
     checkArguments(stream, protocols, signal)
     const negotiation = negotiationOf(protocols, direction, complete(limits))
     return 'sink' in stream ? negotiateDuplex(stream, direction, negotiation, signal) : negotiateStream(stream, negotiation, signal)
@@ -107,6 +118,12 @@ function negotiationOf (protocols: string | readonly string[], direction: Direct
 
 function complete (limits: Partial<NegotiationLimits> | undefined): NegotiationLimits {
   return limits === undefined ? LIMITS : { ...LIMITS, ...limits }
+}
+
+function checkOptions (options: MultistreamSelectInit): void {
+  if (options !== NO_OPTIONS) {
+    checkNames(options, OPTIONS, 'Cannot negotiate')
+  }
 }
 
 /** What is no stream would show only when the event loop has turned, where nobody catches it. */
