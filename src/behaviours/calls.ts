@@ -9,6 +9,7 @@ import { SignalWatch } from './signal-watch.ts'
 import { TimedSet } from './timed-set.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { ConnectionId } from '../core/ids.ts'
+import type { Instant } from '../core/instant.ts'
 import type { PollContext } from '../core/poll.ts'
 import type { StreamFailure, StreamPhase } from '../errors.ts'
 import type { CallOptions } from './call-options.ts'
@@ -49,7 +50,8 @@ export class Call<Result> implements Abortable {
   phase: StreamPhase = 'queue'
   /** The names proposed so far, as far as they are known here. */
   tried: readonly string[] = []
-  readonly #startedAt: number = performance.now()
+  /** As of the first poll after it began: the time is known in a poll only. */
+  startedAt: Instant | undefined
   readonly #calls: Calls<Result>
   #settle: Settle<Result> | undefined
 
@@ -82,8 +84,9 @@ export class Call<Result> implements Abortable {
   }
 
   /** See {@link Abortable}. */
-  aborted (reason: unknown): void {
-    this.#calls.abandon(this, this.#calls.abortError(this.failure(performance.now() - this.#startedAt), reason))
+  aborted (reason: unknown, at: Instant): void {
+    const elapsedMs = Math.max(0, at - (this.startedAt ?? at))
+    this.#calls.abandon(this, this.#calls.abortError(this.failure(elapsedMs), reason))
   }
 
   /** Where it ends, if it ends now. */
@@ -105,6 +108,8 @@ export class Calls<Result> {
   readonly #init: CallsInit<Result>
   readonly #open = new TimedSet<Call<Result>>()
   readonly #signals = new SignalWatch()
+  /** Those that no poll has dated yet. */
+  #undated: Array<Call<Result>> = []
 
   constructor (init: CallsInit<Result>) {
     this.#init = init
@@ -130,6 +135,7 @@ export class Calls<Result> {
     }
     const call = new Call(this, target, signal, timeout)
     this.#open.add(call, timeout)
+    this.#undated.push(call)
     if (signal !== undefined) {
       this.#signals.add(signal, call)
     }
@@ -138,6 +144,10 @@ export class Calls<Result> {
 
   /** Ends the calls whose deadline passed, and asks to be polled at the next one. */
   poll (cx: PollContext): void {
+    if (this.#undated.length > 0) {
+      this.#undated.forEach((call) => { call.startedAt = cx.now })
+      this.#undated = []
+    }
     for (const call of this.#open.takeExpired(cx)) {
       const failure = call.failure(call.timeoutMs)
       this.abandon(call, new TimeoutError(`${this.#init.action}: ${call.timeoutMs} ms have passed (${describeFailure(failure)})`, failure))

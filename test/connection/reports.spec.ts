@@ -86,11 +86,11 @@ describe('reports that nobody reads', () => {
       const sets = { local: new Set<string>(), remote: new Set<string>() }
       const seen: ConnectionReport[] = []
       for (const [side, name, reads] of steps) {
-        const set = sets[side as 'local' | 'remote']
+        const set = sets[side]
         const text = `/${name}`
         const isAdded = !set.has(text)
         if (isAdded) { set.add(text) } else { set.delete(text) }
-        reports.push({ type: 'protocols-change', side: side as 'local' | 'remote', added: isAdded ? [text] : [], removed: isAdded ? [] : [text] })
+        reports.push({ type: 'protocols-change', side, added: isAdded ? [text] : [], removed: isAdded ? [] : [text] })
         for (let left = reads * 200; left > 0; left--) {
           const next = reports.shift()
           if (next !== undefined) { seen.push(next) }

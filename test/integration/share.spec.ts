@@ -17,7 +17,7 @@ import { createLibp2p } from 'libp2p'
 import { withSwarm } from 'libp2p-behaviours'
 import { streams } from 'libp2p-behaviours/streams'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { fetch as fetchHere } from '../../dist/demo/share.js'
+import { fetch as fetchHere } from '../../src/demo/share.ts'
 import type { ChildProcess } from 'node:child_process'
 import type { AddressInfo, Socket } from 'node:net'
 

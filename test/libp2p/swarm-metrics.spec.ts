@@ -89,12 +89,14 @@ describe('the metrics of a swarm (S11.1)', () => {
     const metrics = new RecordingMetrics()
     const { connection } = new ScriptedConnection(new RecordingHandler(['/a']))
     const [theirs, ours, unnamed] = [new ScriptedStream(), new ScriptedStream(), new ScriptedStream()]
-    const names = new Map([[theirs, '/theirs'], [ours, '/ours'], [unnamed, '']])
+    const names = new Map<unknown, string>([[theirs, '/theirs'], [ours, '/ours'], [unnamed, '']])
     const measuredOne: MeasuredConnection = {
       status: connection.status,
       load: connection.load,
       get openStreams () {
-        return Array.from(connection.openStreams, ({ port, isInbound }) => ({ port: { stream: { protocol: names.get(port as ScriptedStream) } } as never, isInbound }))
+        return Array.from(connection.openStreams, ({ port, isInbound }) => {
+          return { port: { stream: { protocol: names.get(port) } } as never, isInbound }
+        })
       }
     }
     new SwarmMetrics(metrics.component, { connections: () => [measuredOne], bufferedEvents: () => 0, onError: () => {} })
