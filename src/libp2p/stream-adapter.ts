@@ -403,11 +403,12 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   /** Hands the bytes back to the stream: what is left over by a negotiation can be handed back inside an event only. */
   #takeLater (data: Uint8Array | Uint8ArrayList): void {
     const { stream } = this
-    if (this.#phase === 'assumed') {
+    const lazy = this.#lazy
+    if (lazy !== undefined) {
       // This listener must stay the first one.
-      stream.pause()
+      lazy.hold()
       stream.unshift(data)
-      this.#sink.whenIdle(() => { resumeReading(stream) })
+      this.#sink.whenIdle(() => { lazy.readOn() })
     } else {
       stream.removeEventListener('message', this)
       stream.unshift(data)

@@ -642,6 +642,37 @@ describe('a stream that was opened lazily', () => {
     expect([told, stream.readStatus]).toEqual([['data HDR!'], 'readable'])
   })
 
+  it('reads the answer while its user has it paused, and nothing behind it (S2.28)', async () => {
+    const { remote, stream, agreeOn, told } = assumed()
+    const received: string[] = []
+    stream.addEventListener('message', ({ data }) => { received.push(textOf(data)) })
+    stream.pause()
+    agreeOn('HDR!')
+    remote.send(bytesOf('HDR!ab'))
+    remote.send(bytesOf('cd'))
+    await tick()
+    expect([told, received, stream.readStatus]).toEqual([['data HDR!ab'], [], 'paused'])
+    stream.resume()
+    stream.pause()
+    stream.resume()
+    await tick()
+    expect([received.join(''), stream.readStatus]).toEqual(['abcd', 'readable'])
+  })
+
+  it('is not paused by the answer when its user has resumed it, and says so itself when it is over', async () => {
+    const { remote, stream, agreeOn } = assumed()
+    stream.pause()
+    stream.resume()
+    agreeOn('HDR!')
+    remote.send(bytesOf('HDR!'))
+    await tick()
+    expect(stream.readStatus).toBe('readable')
+    const over = assumed()
+    over.stream.abort(new Error('enough'))
+    expect(() => { over.stream.pause() }).toThrow('closing/closed')
+    expect(() => { over.stream.resume() }).toThrow('closing/closed')
+  })
+
   it('fails with the error of the negotiation whatever its user does, now and later; only closing does not (S2.26)', async () => {
     const { stream, remote, refuse } = assumed()
     const iterator = stream[Symbol.asyncIterator]()
