@@ -71,7 +71,7 @@ export function select (
  * one for every stream, and its length does not matter
  * @param options - a signal that ends it, and bounds
  * @returns the agreed name. Rejects with a {@link MultistreamSelectError}, and then the stream was reset; or with a
- * `RangeError` for an option that is not valid, and then nothing was done to the stream
+ * `TypeError` or `RangeError` for an option that is not valid, and then nothing was done to the stream
  */
 export function handle (stream: MessageStream, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<string>
 /**
