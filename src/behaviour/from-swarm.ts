@@ -47,7 +47,7 @@ export interface AddressFailure {
 /** A dial of the swarm came to nothing; once per dial, and instead of `connection-established`. */
 export interface DialFailure {
   readonly type: 'dial-failure'
-  /** The id that the connection would have had. */
+  /** The id that the connection would have had; empty if the behaviour was switched off and the dial did not begin. */
   readonly connection: ConnectionId
   /** Undefined: the target was an address that names none. */
   readonly peer: PeerId | undefined
