@@ -103,6 +103,8 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   #remoteEnded: boolean
   #hasToldEnd = false
   #hasToldClosing = false
+  /** Something was taken since the last time that somebody asked. */
+  #hasTaken = false
   /** Waits to tell that this side was closed. */
   #closing: Waiting<StreamAdapter> | undefined
   #isOfHost = false
@@ -221,10 +223,28 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   }
 
   /** See {@link StreamPort}. */
-  get isRead (): boolean {
-    const { readStatus } = this.stream
+  wasRead (): boolean {
+    const hasTaken = this.#hasTaken
+    this.#hasTaken = false
+    return this.#isRead || (hasTaken && this.stream.readStatus === 'paused')
+  }
+
+  /** See {@link StreamEnd}. */
+  readerTook (): void {
+    this.#hasTaken = true
+  }
+
+  /** See {@link StreamEnd}. */
+  readerStopped (): void {
+    if (this.#isInUse && !this.#isOfHost && this.stream.writeStatus !== 'writable' && !isOver(this.stream)) {
+      this.#tellClosingLater()
+    }
+  }
+
+  /** Whether somebody waits for what comes; who has paused the stream may take it some time, or never. */
+  get #isRead (): boolean {
     const own = this.#phase === 'assumed' ? 1 : 0
-    return this.stream.listenerCount('message') > own && readStatus !== 'closing' && readStatus !== 'closed'
+    return this.stream.listenerCount('message') > own && this.stream.readStatus === 'readable'
   }
 
   /** See {@link StreamPort}. */
@@ -309,12 +329,13 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
 
   /**
    * The host's `close()` ends one direction only. Whoever reads goes on reading, and nobody limits how long the host's own
-   * services may do so; any other stream is done with, and the peer has a limited time to end its side (S6.3).
+   * services may do so; any other stream is done with, and the peer has a limited time to end its side (S6.3). So has it when
+   * a reader leaves, or has paused the stream and does not take anything.
    */
   tellClosing (): void {
     if (this.#sink.isBusy) {
       this.#sink.whenIdle(() => { this.tellClosing() })
-    } else if (this.#isInUse && !this.#hasToldClosing && this.stream.writeStatus !== 'writable' && !this.isRead) {
+    } else if (this.#isInUse && !this.#hasToldClosing && this.stream.writeStatus !== 'writable' && !this.#isRead) {
       this.#hasToldClosing = true
       this.#sink.streamClosing(this)
     }
@@ -323,8 +344,6 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   /** Not at once: what was written may take its time to leave, and whoever awaits `close()` begins to read after it. */
   #watchClosing (closed: Promise<void>): Promise<void> {
     if (!this.#isOfHost) {
-      // Who has begun to read since it was told may have stopped by this.
-      this.#hasToldClosing = false
       const tellLater = (): void => { this.#tellClosingLater() }
       closed.then(tellLater, tellLater)
     }

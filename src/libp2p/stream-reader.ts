@@ -19,6 +19,10 @@ export interface StreamEnd {
   readonly remoteEnded: boolean
   /** What the stream closed with, if it was not in order. */
   readonly failure?: Error | undefined
+  /** Told that the reader was given something that it asked for. */
+  readerTook? (): void
+  /** Told that the reader left, or takes so little that the stream was paused. */
+  readerStopped? (): void
 }
 
 /**
@@ -31,11 +35,12 @@ export interface StreamEnd {
  * @param pauseAbove - bytes read ahead above which the stream is paused
  */
 export async function * chunksOf (stream: Stream, end: StreamEnd, pauseAbove: number = PAUSE_ABOVE_BYTES): AsyncGenerator<Chunk, void, undefined> {
-  const reader = new ReadAhead(stream, pauseAbove)
+  const reader = new ReadAhead(stream, pauseAbove, end)
   try {
     for (;;) {
       const next = reader.take()
       if (next !== undefined) {
+        end.readerTook?.()
         yield next
       } else if (reader.mayGetMore()) {
         await reader.change()
@@ -46,6 +51,7 @@ export async function * chunksOf (stream: Stream, end: StreamEnd, pauseAbove: nu
     }
   } finally {
     reader.detach()
+    end.readerStopped?.()
   }
 }
 
@@ -53,6 +59,7 @@ export async function * chunksOf (stream: Stream, end: StreamEnd, pauseAbove: nu
 class ReadAhead {
   readonly #stream: Stream
   readonly #pauseAbove: number
+  readonly #end: StreamEnd
   readonly #queue: Chunk[] = []
   #queuedBytes = 0
   #hasPaused = false
@@ -60,8 +67,9 @@ class ReadAhead {
   /** The error that the stream closed with. */
   failure: Error | undefined
 
-  constructor (stream: Stream, pauseAbove: number) {
+  constructor (stream: Stream, pauseAbove: number, end: StreamEnd) {
     this.#stream = stream
+    this.#end = end
     this.#pauseAbove = pauseAbove
     stream.addEventListener('message', this)
     stream.addEventListener('end', this)
@@ -118,6 +126,7 @@ class ReadAhead {
       this.#hasPaused = true
       stream.maxReadBufferLength = Math.max(stream.maxReadBufferLength, PAUSED_BUFFER_BYTES)
       stream.pause()
+      this.#end.readerStopped?.()
     }
   }
 

@@ -8,7 +8,7 @@ import { eventOf, until, within } from '../support/deadline.ts'
 import { ANY_STACK, IS_NATIVE, STACKS, connect, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type {
-  Check, Denied, DialFailure, FromSwarm, NetworkBehaviour, PendingConnection, Poll, PollContext, ToSwarm
+  Check, Denied, DialFailure, FromSwarm, NetworkBehaviour, PendingConnection, Poll, PollContext, SwarmComponents, ToSwarm
 } from 'libp2p-behaviours'
 
 afterEach(stopNodes)
@@ -272,6 +272,28 @@ describe('a behaviour', () => {
     expect(caller.told.map(({ type }) => type).filter((type) => type.includes('external'))).toEqual([
       'external-address-candidate', 'external-address-confirmed', 'external-address-expired', 'peer-external-address'
     ])
+  })
+})
+
+describe('a behaviour, of what other services of the node find out (S7.8)', () => {
+  it('hears of external addresses, of addresses of peers, and of a listener that fails', async () => {
+    const { node, caller } = await callerNode('tcp, noise, yamux')
+    const { addressManager, transportManager } = (node as unknown as { components: SwarmComponents }).components
+    const address = multiaddr('/ip4/1.2.3.4/tcp/4001')
+    const heard = (type: string) => caller.told.filter((event) => event.type === type)
+    addressManager.addObservedAddr(address)
+    addressManager.confirmObservedAddr(address, { type: 'observed' })
+    await until('it is confirmed', () => heard('external-address-confirmed').length === 1)
+    addressManager.removeObservedAddr(address)
+    await until('it has expired', () => heard('external-address-expired').length === 1)
+    expect([...heard('external-address-confirmed'), ...heard('external-address-expired')].map((event) => 'address' in event && event.address.toString()))
+      .toEqual([address.toString(), address.toString()])
+    await node.peerStore.merge(STRANGER, { multiaddrs: [address] })
+    expect(heard('peer-external-address')).toMatchObject([{ peer: STRANGER }])
+    const [listener] = transportManager.getListeners()
+    listener?.safeDispatchEvent('error', { detail: new Error('EMFILE') })
+    await until('the fault is told', () => heard('listener-error').length === 1)
+    expect(heard('listener-error')).toMatchObject([{ error: { message: 'EMFILE' } }])
   })
 })
 

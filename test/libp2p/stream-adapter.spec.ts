@@ -292,6 +292,40 @@ describe('a stream that is accepted', () => {
     expect(read.told).toEqual([])
   })
 
+  it('tells it when the reader leaves (S6.3)', async () => {
+    const { stream, remote, port, told } = adopted()
+    port.accept('/a')
+    const chunks = port.stream[Symbol.asyncIterator]()
+    const first = chunks.next()
+    await stream.close()
+    await tick()
+    expect(told).toEqual([])
+    remote.send(bytesOf('some'))
+    await first
+    await chunks.return?.()
+    await tick()
+    expect(told).toEqual(['closing'])
+    expect(port.wasRead()).toBe(false)
+  })
+
+  it('tells it when the reader has so much that the stream was paused, and whether it takes anything (S6.3)', async () => {
+    const { stream, remote, port, told } = adopted()
+    port.accept('/a')
+    const chunks = port.stream[Symbol.asyncIterator]()
+    const first = chunks.next()
+    await stream.close()
+    await tick()
+    for (let left = 3; left > 0; left--) {
+      remote.send(new Uint8Array(200_000))
+    }
+    await first
+    await tick()
+    expect([stream.readStatus, told]).toEqual(['paused', ['closing']])
+    expect([port.wasRead(), port.wasRead()]).toEqual([true, false])
+    await chunks.next()
+    expect([stream.readStatus, port.wasRead(), port.wasRead()]).toEqual(['paused', true, false])
+  })
+
   it('leaves whoever awaits the close the time to begin to read', async () => {
     const { stream, remote, port, told } = adopted()
     port.accept('/a')
