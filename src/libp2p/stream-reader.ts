@@ -55,7 +55,12 @@ export async function * chunksOf (stream: Stream, end: StreamEnd, pauseAbove: nu
   }
 }
 
-/** What arrived and was not asked for yet; one listener object for all events of the stream. */
+/**
+ * What arrived and was not asked for yet; one listener object for all events of the stream.
+ *
+ * What arrives in a pause is in the buffer of the host, who drops it when the connection is lost: a stream that is paused, and
+ * no other, is therefore emptied before it is aborted.
+ */
 class ReadAhead {
   readonly #stream: Stream
   readonly #pauseAbove: number
@@ -63,6 +68,8 @@ class ReadAhead {
   readonly #queue: Chunk[] = []
   #queuedBytes = 0
   #hasPaused = false
+  /** The host's, while a pause has it wait for what is buffered. */
+  #abort: Stream['abort'] | undefined
   #wake: (() => void) | undefined
   /** The error that the stream closed with. */
   failure: Error | undefined
@@ -118,6 +125,10 @@ class ReadAhead {
     }
     this.#queuedBytes = 0
     this.#resume()
+    if (this.#abort !== undefined) {
+      stream.abort = this.#abort
+      this.#abort = undefined
+    }
   }
 
   #pauseIfFull (): void {
@@ -126,7 +137,31 @@ class ReadAhead {
       this.#hasPaused = true
       stream.maxReadBufferLength = Math.max(stream.maxReadBufferLength, PAUSED_BUFFER_BYTES)
       stream.pause()
+      this.#emptyBeforeAbort()
       this.#end.readerStopped?.()
+    }
+  }
+
+  #emptyBeforeAbort (): void {
+    if (this.#abort === undefined) {
+      const stream = this.#stream
+      const abort = stream.abort.bind(stream)
+      this.#abort = abort
+      stream.abort = (error) => {
+        this.#takeRest()
+        abort(error)
+      }
+    }
+  }
+
+  /** Without another pause: that one is not over for us. */
+  #takeRest (): void {
+    if (this.#stream.readStatus === 'paused') {
+      try {
+        this.#stream.resume()
+      } catch {
+        // It tells the peer as well, who may be gone; what was buffered came before that.
+      }
     }
   }
 
