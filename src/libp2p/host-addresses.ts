@@ -15,7 +15,10 @@ export interface HostAddressesComponents {
 }
 
 /** Tells behaviours of the listeners and addresses of the node, and of addresses of peers, as the node tells of them (S7.8). */
-export function followAddresses ({ node: { addressManager, events }, tell, onError }: HostAddressesComponents): ExternalAddresses {
+export function followAddresses (components: HostAddressesComponents): ExternalAddresses {
+  const { node: { addressManager, events } } = components
+  const tell = (changes: readonly FromSwarm[]): void => { components.tell(changes) }
+  const onError = (cause: unknown): void => { components.onError(cause) }
   const listening = new ListenAddresses()
   const external = new ExternalAddresses(() => addressManager.getAddressesWithMetadata())
   listenToHost(events, 'transport:listening', (listener) => {
@@ -35,7 +38,7 @@ export function followAddresses ({ node: { addressManager, events }, tell, onErr
   return external
 }
 
-function followErrors (listener: Listener, listening: ListenAddresses, tell: HostAddressesComponents['tell']): void {
+function followErrors (listener: Listener, listening: ListenAddresses, tell: (changes: readonly FromSwarm[]) => void): void {
   listener.addEventListener('error', ({ detail: error }) => {
     const [address] = listening.of(listener) ?? []
     if (address !== undefined) {

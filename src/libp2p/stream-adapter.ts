@@ -1,6 +1,8 @@
 import { StreamMessageEvent } from '@libp2p/interface'
 import { Uint8ArrayList } from 'uint8arraylist'
+import { checkSignal } from '../behaviours/call-options.ts'
 import { pauseReading, resumeReading } from '../behaviours/reading.ts'
+import { checkNames } from '../core/options.ts'
 import { isOver } from './is-over.ts'
 import { LazyUse } from './lazy-use.ts'
 import { Waiting } from './next-turn.ts'
@@ -8,6 +10,7 @@ import { PAUSE_ABOVE_BYTES, chunksOf } from './stream-reader.ts'
 import { StreamWriter, lossOfStream } from './stream-writer.ts'
 import type { AbortOptions, Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
+import type { SignalOptions } from '../behaviours/call-options.ts'
 import type { StreamPlaces, StreamPort } from '../connection/muxer-port.ts'
 import type { Backlog } from './backlog.ts'
 import type { StreamEnd } from './stream-reader.ts'
@@ -73,8 +76,8 @@ const ADOPTED_METHODS = {
   closeRead (this: Adopted, options?: AbortOptions): Promise<void> {
     return this[ADAPTER].closeRead(options)
   },
-  write (this: Adopted, bytes: Uint8Array): Promise<void> {
-    return this[ADAPTER].writeAll(bytes)
+  write (this: Adopted, bytes: Uint8Array, options?: SignalOptions): Promise<void> {
+    return this[ADAPTER].writeAll(bytes, options)
   },
   [Symbol.asyncIterator] (this: Adopted): AsyncGenerator<Uint8Array | Uint8ArrayList, void, undefined> {
     return this[ADAPTER].chunks()
@@ -304,8 +307,12 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   }
 
   /** See {@link NegotiatedStream}. */
-  async writeAll (bytes: Uint8Array): Promise<void> {
-    await this.#ownWriter.write(bytes)
+  async writeAll (bytes: Uint8Array, options?: SignalOptions): Promise<void> {
+    if (options !== undefined) {
+      checkNames(options, ['signal'], 'Cannot write')
+      checkSignal(options.signal, 'Cannot write')
+    }
+    await this.#ownWriter.write(bytes, options?.signal)
   }
 
   /** The iterator of the stream. Streams of the host are not paused, as its own iterator does not: not every muxer can (mplex). */

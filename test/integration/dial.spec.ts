@@ -138,7 +138,7 @@ describe('swarm.dial()', () => {
     expect((await swarm.dial(carol.peerId)).peer.equals(carol.peerId)).toBe(true)
   })
 
-  it('ends by its signal or its time; the dial goes on while somebody else waits', async () => {
+  it('ends by its signal or its time; the dial goes on while somebody else waits (S8.20)', async () => {
     const { swarm, caller } = await callerNode()
     const bob = await stockNode(ANY_STACK)
     let release = (): void => {}
@@ -187,7 +187,7 @@ describe('swarm.dial()', () => {
   })
 })
 
-describe('swarm.disconnect()', () => {
+describe('swarm.disconnect() (S8.20)', () => {
   it('closes all connections to a peer, and no other', async () => {
     const { swarm } = await callerNode()
     const [bob, carol] = await Promise.all([stockNode(ANY_STACK), stockNode(ANY_STACK)])
@@ -243,7 +243,7 @@ describe('a behaviour', () => {
     expect(swarm.connections).toHaveLength(1)
   })
 
-  it('listens on one more address, and no longer', async () => {
+  it('listens on one more address, and no longer (S7.8, S7.9)', async () => {
     const { node, caller } = await callerNode()
     const address = multiaddr('/memory/one-more')
     caller.want({ type: 'listen-on', address })
@@ -257,7 +257,7 @@ describe('a behaviour', () => {
     await until('no transport listens there', () => caller.told.filter(({ type }) => type === 'listener-error').length === 2)
   })
 
-  it('tells the node of external addresses and of addresses of peers, and all behaviours with it', async () => {
+  it('tells the node of external addresses and of addresses of peers, and all behaviours with it (S7.8, S7.9)', async () => {
     // The host looks for a listener of the same kind.
     const { node, caller } = await callerNode('tcp, noise, yamux')
     const address = multiaddr('/ip4/1.2.3.4/tcp/4001')

@@ -292,6 +292,15 @@ describe('a stream that is accepted', () => {
     expect(read.told).toEqual([])
   })
 
+  it('takes no options of a write that make no sense (S8.20)', async () => {
+    const { port, told } = adopted()
+    port.accept('/a')
+    await expect(port.stream.write(bytesOf('x'), { signal: 1 } as never)).rejects.toThrow('Cannot write: signal must be an AbortSignal, received number')
+    await expect(port.stream.write(bytesOf('x'), { timeoutMs: 1 } as never)).rejects.toThrow(TypeError)
+    await expect(port.stream.write(bytesOf('x'), { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' })
+    expect(told).toEqual([])
+  })
+
   it('tells it when the reader leaves (S6.3)', async () => {
     const { stream, remote, port, told } = adopted()
     port.accept('/a')
