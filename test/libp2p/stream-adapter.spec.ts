@@ -292,6 +292,49 @@ describe('a stream that is accepted', () => {
     expect(read.told).toEqual([])
   })
 
+  it('takes no options of a write that make no sense (S8.20)', async () => {
+    const { port, told } = adopted()
+    port.accept('/a')
+    await expect(port.stream.write(bytesOf('x'), { signal: 1 } as never)).rejects.toThrow('Cannot write: signal must be an AbortSignal, received number')
+    await expect(port.stream.write(bytesOf('x'), { timeoutMs: 1 } as never)).rejects.toThrow(TypeError)
+    await expect(port.stream.write(bytesOf('x'), { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' })
+    expect(told).toEqual([])
+  })
+
+  it('tells it when the reader leaves (S6.3)', async () => {
+    const { stream, remote, port, told } = adopted()
+    port.accept('/a')
+    const chunks = port.stream[Symbol.asyncIterator]()
+    const first = chunks.next()
+    await stream.close()
+    await tick()
+    expect(told).toEqual([])
+    remote.send(bytesOf('some'))
+    await first
+    await chunks.return?.()
+    await tick()
+    expect(told).toEqual(['closing'])
+    expect(port.wasRead()).toBe(false)
+  })
+
+  it('tells it when the reader has so much that the stream was paused, and whether it takes anything (S6.3)', async () => {
+    const { stream, remote, port, told } = adopted()
+    port.accept('/a')
+    const chunks = port.stream[Symbol.asyncIterator]()
+    const first = chunks.next()
+    await stream.close()
+    await tick()
+    for (let left = 3; left > 0; left--) {
+      remote.send(new Uint8Array(200_000))
+    }
+    await first
+    await tick()
+    expect([stream.readStatus, told]).toEqual(['paused', ['closing']])
+    expect([port.wasRead(), port.wasRead()]).toEqual([true, false])
+    await chunks.next()
+    expect([stream.readStatus, port.wasRead(), port.wasRead()]).toEqual(['paused', true, false])
+  })
+
   it('leaves whoever awaits the close the time to begin to read', async () => {
     const { stream, remote, port, told } = adopted()
     port.accept('/a')
