@@ -100,12 +100,8 @@ export class ToggledHandler extends HandlerWrapper {
     if (cancel !== undefined) {
       return cancel
     }
-    if (!this.#isOn) {
-      return PENDING
-    }
-    this.#missed.tell((news) => { this.#pass(news) })
-    const output = super.poll(cx)
-    return output !== PENDING && output.type === 'outbound-stream-request' ? this.#asked(output) : output
+    const output = this.#catchUp() ? super.poll(cx) : PENDING
+    return output === PENDING ? PENDING : this.#passOn(output)
   }
 
   override onBehaviourEvent (event: unknown): unknown {
@@ -129,8 +125,7 @@ export class ToggledHandler extends HandlerWrapper {
       case 'local-protocols-change':
       case 'remote-protocols-change':
       case 'address-change':
-        if (this.#isOn) {
-          this.#missed.tell((news) => { this.#pass(news) })
+        if (this.#catchUp()) {
           return super.onConnectionEvent(event)
         }
         this.#missed.note(event)
@@ -140,13 +135,21 @@ export class ToggledHandler extends HandlerWrapper {
 
   /** A handler that is off is not polled; one with last words has them all the same. */
   protected override pollLast (cx: PollContext): Poll<AnyOutput | undefined> {
-    return this.#isOn || this.inner.pollClose !== undefined ? super.pollLast(cx) : undefined
+    if (!this.#isOn && this.inner.pollClose === undefined) {
+      return undefined
+    }
+    const output = super.pollLast(cx)
+    return output === PENDING || output === undefined ? output : this.#passOn(output)
   }
 
-  #asked (request: OutboundStreamRequest<unknown, unknown>): AnyOutput {
-    const open = new OpenRequest(request, hopOf(request))
+  /** Takes note of a request, whose outcome then finds its way back. */
+  #passOn (output: AnyOutput): AnyOutput {
+    if (output.type !== 'outbound-stream-request') {
+      return output
+    }
+    const open = new OpenRequest(output, hopOf(output))
     this.#open.add(open)
-    return { ...request, info: open, token: open.token }
+    return { ...output, info: open, token: open.token }
   }
 
   #opened (event: FullyNegotiatedOutbound<unknown, unknown>): void | PromiseLike<void> {
@@ -176,6 +179,20 @@ export class ToggledHandler extends HandlerWrapper {
       }
     }
     return undefined
+  }
+
+  /** Tells what was missed, if it is on; false when it is off, also when it was switched off by what it was told. */
+  #catchUp (): boolean {
+    if (this.#isOn) {
+      this.#missed.tell((news) => {
+        if (this.#isOn) {
+          this.#pass(news)
+        } else {
+          this.#missed.note(news)
+        }
+      })
+    }
+    return this.#isOn
   }
 
   /** News that come late come inside a poll, which has no place for a promise. */
