@@ -69,7 +69,9 @@ export interface GrantedRequest<Stream> {
  * whose request has ended is forgotten, so that it holds no slot.
  */
 export class RequestedStreams<Stream> {
-  readonly #waiting: BoundedQueue<OutboundRequest<Stream>>
+  readonly #maxQueued: number
+  /** There while any waits. */
+  #waiting: BoundedQueue<OutboundRequest<Stream>> | undefined
   /** Whether a stream may serve another request than the one it was opened for. */
   readonly #areAlike: boolean
   /** In the order of the requests. */
@@ -80,13 +82,13 @@ export class RequestedStreams<Stream> {
    * @param negotiates - whether the muxer agrees on the names by itself
    */
   constructor (maxQueued: number, negotiates: boolean) {
-    this.#waiting = new BoundedQueue(maxQueued)
+    this.#maxQueued = maxQueued
     this.#areAlike = !negotiates
   }
 
   /** Requests in the queue. */
   get waiting (): number {
-    return this.#waiting.size
+    return this.#waiting?.size ?? 0
   }
 
   /** Requests that were asked for at the muxer. */
@@ -96,17 +98,19 @@ export class RequestedStreams<Stream> {
 
   /** Whether any request waits for a stream. */
   get isBusy (): boolean {
-    return this.#waiting.size > 0 || this.#opening.size > 0
+    return this.waiting > 0 || this.#opening.size > 0
   }
 
   /** Queues a request; false when the queue is full. */
   push (request: OutboundRequest<Stream>): boolean {
+    this.#waiting ??= new BoundedQueue(this.#maxQueued)
     return this.#waiting.push(request)
   }
 
   /** Takes the oldest waiting request; the muxer is to be asked for a stream for it. */
   open (): StreamOpening | undefined {
-    const request = this.#waiting.shift()
+    const request = this.#waiting?.shift()
+    this.#trim()
     if (request === undefined) {
       return undefined
     }
@@ -154,7 +158,8 @@ export class RequestedStreams<Stream> {
         ended.push({ request, opening })
       }
     }
-    this.#waiting.remove(request => matches(request) && ended.push({ request, opening: undefined }) > 0)
+    this.#waiting?.remove(request => matches(request) && ended.push({ request, opening: undefined }) > 0)
+    this.#trim()
     return ended
   }
 
@@ -164,10 +169,16 @@ export class RequestedStreams<Stream> {
     for (const { request: { deadline } } of this.#opening) {
       next = earliest(next, deadline)
     }
-    for (const { deadline } of this.#waiting) {
+    for (const { deadline } of this.#waiting ?? []) {
       next = earliest(next, deadline)
     }
     return next
+  }
+
+  #trim (): void {
+    if (this.#waiting?.size === 0) {
+      this.#waiting = undefined
+    }
   }
 
   /** Each request moves to the opening before its own, up to `opening`, which is free then; returns the oldest request, which has none. */
@@ -204,11 +215,12 @@ export class RequestedStreams<Stream> {
       return undefined
     }
     let oldest: OutboundRequest<Stream> | undefined
-    this.#waiting.remove(request => {
+    this.#waiting?.remove(request => {
       const isOldest = oldest === undefined && request.requester.type === 'handler'
       oldest = isOldest ? request : oldest
       return isOldest
     })
+    this.#trim()
     return oldest === undefined ? undefined : { request: oldest, spare: undefined }
   }
 }
