@@ -13,7 +13,7 @@ const REPORT_INTERVAL_MS = 1000
  * the last one of each second, with the number of those that it stands for.
  */
 export class InboundFailures {
-  readonly #outlet: Pick<Outlet<unknown, unknown>, 'now' | 'reports' | 'meter'>
+  readonly #outlet: Pick<Outlet<unknown, unknown>, 'now' | 'report' | 'meter'>
   readonly #owner: Pick<NegotiatingStreamsOwner, 'deadlineAdded'>
   /** The last failure that was not reported. */
   #last: InboundFailureReport | undefined
@@ -24,7 +24,7 @@ export class InboundFailures {
    * @param outlet - gets the reports
    * @param owner - told when {@link expire} has something to do
    */
-  constructor (outlet: Pick<Outlet<unknown, unknown>, 'now' | 'reports' | 'meter'>, owner: Pick<NegotiatingStreamsOwner, 'deadlineAdded'>) {
+  constructor (outlet: Pick<Outlet<unknown, unknown>, 'now' | 'report' | 'meter'>, owner: Pick<NegotiatingStreamsOwner, 'deadlineAdded'>) {
     this.#outlet = outlet
     this.#owner = owner
   }
@@ -58,7 +58,7 @@ export class InboundFailures {
   /** Reports the last failure, as the connection closes. */
   flush (): void {
     if (this.#last !== undefined) {
-      this.#outlet.reports.push({ ...this.#last, suppressed: this.#suppressed })
+      this.#outlet.report({ ...this.#last, suppressed: this.#suppressed })
       this.#last = undefined
       this.#suppressed = 0
       this.#nextAt = addDuration(this.#outlet.now, REPORT_INTERVAL_MS)

@@ -54,7 +54,7 @@ const MAX_POLLS_PER_PART = 2
 class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
   readonly woken: WokenParts<Part> = new WokenParts(this)
   readonly #parts = new Map<string, Part>()
-  readonly #answers: PartAnswers = new PartAnswers(this.#parts)
+  readonly #answers: PartAnswers = new PartAnswers()
   /** Whether the names were read: a part that is added from now on has missed what the others were told. */
   #isInUse = false
   /** Made when the first part is removed. */
@@ -120,12 +120,12 @@ class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
 
   listenProtocols (): Listing {
     this.#isInUse = true
-    this.#answers.refresh()
+    this.#answers.refresh(this.#parts)
     return this.#answers.listing
   }
 
   keepAlive (): boolean {
-    this.#answers.refresh()
+    this.#answers.refresh(this.#parts)
     return this.#answers.isKeepAlive
   }
 

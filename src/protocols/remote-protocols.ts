@@ -3,6 +3,8 @@ import { brokenProtocolRule } from './stream-protocol.ts'
 
 /** Of all connections on which nobody has reported; whoever adds to it makes it their own first, by {@link owned}. */
 const EMPTY = new Map<never, never>()
+/** Of all reports that brought, or took away, nothing. */
+const NO_NAMES: readonly string[] = Object.freeze([])
 
 /** Limits of a {@link RemoteProtocols}; each holds per source, as a peer may fill every one of them. */
 export interface RemoteProtocolsInit {
@@ -32,26 +34,29 @@ export type RemoteReportChange = 'added' | 'removed' | 'replaced'
  * removed when its last source withdraws it.
  */
 export class RemoteProtocols {
-  readonly #limits: RemoteProtocolsInit
+  readonly #limits: Readonly<RemoteProtocolsInit>
   #sources: Map<unknown, SourceNames> = EMPTY
   /** How many sources hold each name. */
   #holders: Map<string, number> = EMPTY
-  readonly #added: string[] = []
-  readonly #removed: string[] = []
+  #added: string[] | undefined
+  #removed: string[] | undefined
   #truncated: TruncatedReport | undefined
 
-  constructor (init: RemoteProtocolsInit) {
-    this.#limits = { ...init }
+  /**
+   * @param init - kept as it is, so that many can share it
+   */
+  constructor (init: Readonly<RemoteProtocolsInit>) {
+    this.#limits = init
   }
 
-  /** Names that the last report brought, in its order. A buffer that the next report reuses. */
+  /** Names that the last report brought, in its order, until {@link forget}. */
   get added (): readonly string[] {
-    return this.#added
+    return this.#added ?? NO_NAMES
   }
 
-  /** Names that the last report took away, in the order in which they had been added. A buffer that the next report reuses. */
+  /** Names that the last report took away, in the order in which they had been added, until {@link forget}. */
   get removed (): readonly string[] {
-    return this.#removed
+    return this.#removed ?? NO_NAMES
   }
 
   /** What was left out of the last report; undefined when all of it was taken. */
@@ -100,7 +105,7 @@ export class RemoteProtocols {
    * @returns whether the set changed; then {@link added} and {@link removed} say how
    */
   apply (source: unknown, change: RemoteReportChange, protocols: readonly string[]): boolean {
-    this.#forgetReport()
+    this.forget()
     this.#sources = owned(this.#sources)
     const held = this.#sources.get(source) ?? new SourceNames()
     switch (change) {
@@ -119,7 +124,14 @@ export class RemoteProtocols {
         this.#sources.set(source, next)
       }
     }
-    return this.#added.length + this.#removed.length > 0
+    return this.#added !== undefined || this.#removed !== undefined
+  }
+
+  /** What the last report changed is known by all who need to: it takes memory until this, or the next report. */
+  forget (): void {
+    this.#added = undefined
+    this.#removed = undefined
+    this.#truncated = undefined
   }
 
   /** Those that have reported, in a copy. */
@@ -129,17 +141,11 @@ export class RemoteProtocols {
 
   /** `source` has closed: takes away all that nobody else reports. Returns as {@link apply} does. */
   withdraw (source: unknown): boolean {
-    this.#forgetReport()
+    this.forget()
     const held = this.#sources.get(source)
     this.#sources.delete(source)
     this.#release(held?.names ?? [])
-    return this.#removed.length > 0
-  }
-
-  #forgetReport (): void {
-    this.#added.length = 0
-    this.#removed.length = 0
-    this.#truncated = undefined
+    return this.#removed !== undefined
   }
 
   /** Adds to `source` the first of `protocols`, up to its limits; from the first one that does not fit, no further. */
@@ -171,6 +177,7 @@ export class RemoteProtocols {
 
   #hold (name: string): void {
     if (this.#countHolder(name, 1) === 1) {
+      this.#added ??= []
       this.#added.push(name)
     }
   }
@@ -198,6 +205,7 @@ export class RemoteProtocols {
     for (const [name, holders] of this.#holders) {
       if (holders === 0) {
         this.#holders.delete(name)
+        this.#removed ??= []
         this.#removed.push(name)
       }
     }
