@@ -1,8 +1,8 @@
 import { utf8Length } from '../core/utf8.ts'
 import { brokenProtocolRule } from './stream-protocol.ts'
 
-/** Of all connections on which nobody has reported; whoever adds to it makes it their own first, by {@link owned}. */
-const EMPTY = new Map<never, never>()
+/** Of all connections on which nobody has reported. */
+const NO_HOLDERS: ReadonlyMap<string, number> = new Map()
 /** Of all reports that brought, or took away, nothing. */
 const NO_NAMES: readonly string[] = Object.freeze([])
 
@@ -35,18 +35,19 @@ export type RemoteReportChange = 'added' | 'removed' | 'replaced'
  */
 export class RemoteProtocols {
   readonly #limits: Readonly<RemoteProtocolsInit>
-  #sources: Map<unknown, SourceNames> = EMPTY
-  /** How many sources hold each name. */
-  #holders: Map<string, number> = EMPTY
+  /** A few at most: one per part of the handler that ever reported, and the host. */
+  #sources: SourceNames[] | undefined
+  /** How many sources hold each name; made with the first name. */
+  #ownHolders: Map<string, number> | undefined
   #added: string[] | undefined
   #removed: string[] | undefined
   #truncated: TruncatedReport | undefined
 
   /**
-   * @param init - kept as it is, so that many can share it
+   * @param init - a frozen one is kept, so that many can share it
    */
   constructor (init: Readonly<RemoteProtocolsInit>) {
-    this.#limits = init
+    this.#limits = Object.isFrozen(init) ? init : { ...init }
   }
 
   /** Names that the last report brought, in its order, until {@link forget}. */
@@ -86,17 +87,12 @@ export class RemoteProtocols {
 
   /** Whether `source`, or without it any source, has reported and not withdrawn: only then does an absent name mean "no". */
   hasReport (source?: unknown): boolean {
-    return source === undefined ? this.#sources.size > 0 : this.#sources.has(source)
+    return source === undefined ? this.#sources !== undefined : this.#namesOf(source) !== undefined
   }
 
   /** Whether names of any source were cut off at its limits: an absent name may be among them. */
   get isCut (): boolean {
-    for (const { isCut } of this.#sources.values()) {
-      if (isCut) {
-        return true
-      }
-    }
-    return false
+    return this.#sources?.some(({ isCut }) => isCut) === true
   }
 
   /**
@@ -106,22 +102,18 @@ export class RemoteProtocols {
    */
   apply (source: unknown, change: RemoteReportChange, protocols: readonly string[]): boolean {
     this.forget()
-    this.#sources = owned(this.#sources)
-    const held = this.#sources.get(source) ?? new SourceNames()
+    const held = this.#namesOf(source) ?? this.#add(source)
     switch (change) {
       case 'added':
         this.#fill(held, protocols)
-        this.#sources.set(source, held)
         break
       case 'removed':
         this.#release(protocols.filter(name => held.delete(name)))
-        this.#sources.set(source, held)
         break
       case 'replaced': {
-        const next = new SourceNames()
-        this.#fill(next, protocols)
-        this.#release(held.names)
-        this.#sources.set(source, next)
+        const names = held.clear()
+        this.#fill(held, protocols)
+        this.#release(names)
       }
     }
     return this.#added !== undefined || this.#removed !== undefined
@@ -136,16 +128,33 @@ export class RemoteProtocols {
 
   /** Those that have reported, in a copy. */
   sources (): readonly unknown[] {
-    return [...this.#sources.keys()]
+    return this.#sources?.map(({ source }) => source) ?? []
   }
 
   /** `source` has closed: takes away all that nobody else reports. Returns as {@link apply} does. */
   withdraw (source: unknown): boolean {
     this.forget()
-    const held = this.#sources.get(source)
-    this.#sources.delete(source)
-    this.#release(held?.names ?? [])
+    const held = this.#namesOf(source)
+    if (held !== undefined) {
+      const left = this.#sources?.filter(names => names !== held) ?? []
+      this.#sources = left.length === 0 ? undefined : left
+      this.#release(held.names)
+    }
     return this.#removed !== undefined
+  }
+
+  get #holders (): ReadonlyMap<string, number> {
+    return this.#ownHolders ?? NO_HOLDERS
+  }
+
+  #namesOf (source: unknown): SourceNames | undefined {
+    return this.#sources?.find(names => names.source === source)
+  }
+
+  #add (source: unknown): SourceNames {
+    const names = new SourceNames(source)
+    this.#sources = [...this.#sources ?? [], names]
+    return names
   }
 
   /** Adds to `source` the first of `protocols`, up to its limits; from the first one that does not fit, no further. */
@@ -196,15 +205,16 @@ export class RemoteProtocols {
   }
 
   #countHolder (name: string, step: 1 | -1): number {
-    const holders = (this.#holders.get(name) ?? 0) + step
-    this.#holders = owned(this.#holders).set(name, holders)
+    this.#ownHolders ??= new Map<string, number>()
+    const holders = (this.#ownHolders.get(name) ?? 0) + step
+    this.#ownHolders.set(name, holders)
     return holders
   }
 
   #sweep (): void {
     for (const [name, holders] of this.#holders) {
       if (holders === 0) {
-        this.#holders.delete(name)
+        this.#ownHolders?.delete(name)
         this.#removed ??= []
         this.#removed.push(name)
       }
@@ -212,21 +222,30 @@ export class RemoteProtocols {
   }
 }
 
-function owned<Key, Value> (map: Map<Key, Value>): Map<Key, Value> {
-  const empty: Map<Key, Value> = EMPTY
-  return map === empty ? new Map<Key, Value>() : map
-}
-
 /** What one source reported and has not taken back. */
 class SourceNames {
-  readonly names = new Set<string>()
+  readonly source: unknown
+  names = new Set<string>()
   bytes = 0
   /** It reported more than is kept, and has not said all of it anew since. */
   isCut = false
 
+  constructor (source: unknown) {
+    this.source = source
+  }
+
   add (name: string): void {
     this.names.add(name)
     this.bytes += utf8Length(name)
+  }
+
+  /** Begins anew; returns the names so far. */
+  clear (): ReadonlySet<string> {
+    const { names } = this
+    this.names = new Set()
+    this.bytes = 0
+    this.isCut = false
+    return names
   }
 
   /** True if `name` was there. */
