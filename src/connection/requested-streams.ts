@@ -74,8 +74,8 @@ export class RequestedStreams<Stream> {
   #waiting: BoundedQueue<OutboundRequest<Stream>> | undefined
   /** Whether a stream may serve another request than the one it was opened for. */
   readonly #areAlike: boolean
-  /** In the order of the requests. */
-  readonly #opening: LinkedList<Opening<Stream>> = new LinkedList()
+  /** In the order of the requests; made for the first one. */
+  #opening: LinkedList<Opening<Stream>> | undefined
 
   /**
    * @param maxQueued - requests that may wait
@@ -93,12 +93,12 @@ export class RequestedStreams<Stream> {
 
   /** Requests that were asked for at the muxer. */
   get opening (): number {
-    return this.#opening.size
+    return this.#opening?.size ?? 0
   }
 
   /** Whether any request waits for a stream. */
   get isBusy (): boolean {
-    return this.waiting > 0 || this.#opening.size > 0
+    return this.waiting > 0 || this.opening > 0
   }
 
   /** Queues a request; false when the queue is full. */
@@ -115,6 +115,7 @@ export class RequestedStreams<Stream> {
       return undefined
     }
     const opening = new Opening(request)
+    this.#opening ??= new LinkedList()
     this.#opening.push(opening)
     return opening
   }
@@ -126,21 +127,21 @@ export class RequestedStreams<Stream> {
    * @returns the request that it serves; undefined when nobody waits for such a stream
    */
   granted (opening: StreamOpening, hasRoom: boolean): GrantedRequest<Stream> | undefined {
-    if (!this.#opening.has(opening)) {
+    if (this.#opening?.has(opening) !== true) {
       return this.#areAlike && opening.options === undefined ? this.#takeOldest(hasRoom) : undefined
     }
     const isMovable = this.#areAlike && opening.request.requester.type === 'handler'
     const request = isMovable ? this.#moveUp(opening) : opening.request
-    this.#opening.remove(opening)
+    this.#opening?.remove(opening)
     return { request, spare: undefined }
   }
 
   /** The muxer could not open a stream; returns the request that fails by it. */
   failed (opening: StreamOpening): OutboundRequest<Stream> | undefined {
-    if (!this.#opening.has(opening)) {
+    if (this.#opening?.has(opening) !== true) {
       return undefined
     }
-    this.#opening.remove(opening)
+    this.#opening?.remove(opening)
     return opening.request
   }
 
@@ -151,10 +152,10 @@ export class RequestedStreams<Stream> {
    */
   end (matches: (request: OutboundRequest<Stream>) => boolean): Array<EndedRequest<Stream>> {
     const ended: Array<EndedRequest<Stream>> = []
-    for (const opening of this.#opening) {
+    for (const opening of this.#opening ?? []) {
       const { request } = opening
       if (matches(request)) {
-        this.#opening.remove(opening)
+        this.#opening?.remove(opening)
         ended.push({ request, opening })
       }
     }
@@ -166,7 +167,7 @@ export class RequestedStreams<Stream> {
   /** The earliest deadline of all requests here. */
   nextDeadline (): Instant {
     let next = NEVER
-    for (const { request: { deadline } } of this.#opening) {
+    for (const { request: { deadline } } of this.#opening ?? []) {
       next = earliest(next, deadline)
     }
     for (const { deadline } of this.#waiting ?? []) {
@@ -185,7 +186,7 @@ export class RequestedStreams<Stream> {
   #moveUp (opening: Opening<Stream>): OutboundRequest<Stream> {
     let oldest = opening.request
     let before: Opening<Stream> | undefined
-    for (const next of this.#opening) {
+    for (const next of this.#opening ?? []) {
       if (next.request.requester.type === 'host') {
         continue
       }
@@ -204,10 +205,10 @@ export class RequestedStreams<Stream> {
 
   /** The oldest request of a handler, opening or waiting; those of the host keep their place. */
   #takeOldest (hasRoom: boolean): GrantedRequest<Stream> | undefined {
-    for (const opening of this.#opening) {
+    for (const opening of this.#opening ?? []) {
       const { request } = opening
       if (request.requester.type === 'handler') {
-        this.#opening.remove(opening)
+        this.#opening?.remove(opening)
         return { request, spare: opening }
       }
     }

@@ -1,5 +1,6 @@
 import { InvalidStateError } from '../errors.ts'
 import type { Part } from './part.ts'
+import type { PartTable } from './part-table.ts'
 import type { Listing } from './route.ts'
 
 /** Whose a name was, or some names. */
@@ -49,7 +50,7 @@ export class PartAnswers {
    *
    * @param parts - all of them, in the order in which they list
    */
-  refresh (parts: ReadonlyMap<string, Part>): void {
+  refresh (parts: PartTable): void {
     if (this.#stale !== undefined) {
       this.#refreshStale(this.#stale, parts)
     }
@@ -77,7 +78,7 @@ export class PartAnswers {
     return owner
   }
 
-  #refreshStale (first: Part, parts: ReadonlyMap<string, Part>): void {
+  #refreshStale (first: Part, parts: PartTable): void {
     let isChanged = false
     for (let part: Part | undefined = first; part !== undefined; part = this.#stale) {
       this.#stale = part.nextStale
@@ -118,7 +119,7 @@ export class PartAnswers {
     }
   }
 
-  #update (parts: ReadonlyMap<string, Part>): void {
+  #update (parts: PartTable): void {
     const owners: Owner[] = []
     for (const part of parts.values()) {
       const { names: listing } = part

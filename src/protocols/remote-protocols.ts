@@ -102,18 +102,21 @@ export class RemoteProtocols {
    */
   apply (source: unknown, change: RemoteReportChange, protocols: readonly string[]): boolean {
     this.forget()
-    const held = this.#namesOf(source) ?? this.#add(source)
+    const held = this.#namesOf(source) ?? new SourceNames(source)
     switch (change) {
       case 'added':
         this.#fill(held, protocols)
+        this.#keep(held)
         break
       case 'removed':
         this.#release(protocols.filter(name => held.delete(name)))
+        this.#keep(held)
         break
       case 'replaced': {
-        const names = held.clear()
-        this.#fill(held, protocols)
-        this.#release(names)
+        const next = new SourceNames(source)
+        this.#fill(next, protocols)
+        this.#release(held.names)
+        this.#keep(next)
       }
     }
     return this.#added !== undefined || this.#removed !== undefined
@@ -151,10 +154,11 @@ export class RemoteProtocols {
     return this.#sources?.find(names => names.source === source)
   }
 
-  #add (source: unknown): SourceNames {
-    const names = new SourceNames(source)
-    this.#sources = [...this.#sources ?? [], names]
-    return names
+  /** From now on `names` are those of their source. */
+  #keep (names: SourceNames): void {
+    const sources = this.#sources ?? []
+    const at = sources.findIndex(({ source }) => source === names.source)
+    this.#sources = at < 0 ? [...sources, names] : sources.map((held, index) => index === at ? names : held)
   }
 
   /** Adds to `source` the first of `protocols`, up to its limits; from the first one that does not fit, no further. */
@@ -225,7 +229,7 @@ export class RemoteProtocols {
 /** What one source reported and has not taken back. */
 class SourceNames {
   readonly source: unknown
-  names = new Set<string>()
+  readonly names = new Set<string>()
   bytes = 0
   /** It reported more than is kept, and has not said all of it anew since. */
   isCut = false
@@ -237,15 +241,6 @@ class SourceNames {
   add (name: string): void {
     this.names.add(name)
     this.bytes += utf8Length(name)
-  }
-
-  /** Begins anew; returns the names so far. */
-  clear (): ReadonlySet<string> {
-    const { names } = this
-    this.names = new Set()
-    this.bytes = 0
-    this.isCut = false
-    return names
   }
 
   /** True if `name` was there. */
