@@ -14,7 +14,8 @@ export class HostNews<Stream, FromBehaviour, ToBehaviour> {
   readonly #outlet: Outlet<Stream, ToBehaviour>
   readonly #root: RootHandler<FromBehaviour, ToBehaviour>
   readonly #sets: ProtocolSets<Stream, FromBehaviour, ToBehaviour>
-  #reports: Array<{ readonly change: RemoteReportChange, readonly protocols: readonly string[] }> = []
+  /** There while any waits. */
+  #reports: Array<{ readonly change: RemoteReportChange, readonly protocols: readonly string[] }> | undefined
   #address: { readonly address: unknown } | undefined
   readonly #reportIntervalMs: number
   #nextReportAt: Instant = -Infinity
@@ -34,12 +35,12 @@ export class HostNews<Stream, FromBehaviour, ToBehaviour> {
 
   /** When the reports that wait are applied; never, if none does. */
   get deadline (): Instant {
-    return this.#reports.length === 0 ? NEVER : this.#nextReportAt
+    return this.#reports === undefined ? NEVER : this.#nextReportAt
   }
 
   /** What the peer speaks; a full report makes those that wait pointless. */
   report (change: RemoteReportChange, protocols: readonly string[]): void {
-    if (change === 'replaced') {
+    if (change === 'replaced' || this.#reports === undefined) {
       this.#reports = []
     }
     this.#reports.push({ change, protocols })
@@ -62,15 +63,15 @@ export class HostNews<Stream, FromBehaviour, ToBehaviour> {
     const { address } = this.#address
     this.#address = undefined
     this.#outlet.task(this.#root.onConnectionEvent({ type: 'address-change', address }), undefined)
-    this.#outlet.reports.push({ type: 'address-change', address })
+    this.#outlet.report({ type: 'address-change', address })
     return true
   }
 
   /** All that wait, each with a notice of its own (S3.19). */
   #applyReports (): void {
     this.#nextReportAt = addDuration(this.#outlet.now, this.#reportIntervalMs)
-    const reports = this.#reports
-    this.#reports = []
+    const reports = this.#reports ?? []
+    this.#reports = undefined
     for (const { change, protocols } of reports) {
       this.#sets.report(HOST_SOURCE, change, protocols)
     }

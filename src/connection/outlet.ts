@@ -26,13 +26,14 @@ export class Outlet<Stream, ToBehaviour> {
   /** The instant of the current drain. */
   now: Instant
   readonly outputs: BoundedQueue<ConnectionOutput<Stream, ToBehaviour>> = new BoundedQueue(Infinity)
-  readonly reports: BoundedQueue<ConnectionReport> = new BoundedQueue(MAX_REPORTS)
   /** A throw of the handler that ends the connection as soon as the current step is done. */
   fatal: HandlerFault | undefined
   /** What ends the connection without a flush as soon as the current step is done; the first one counts. */
   abrupt: { readonly reason: AbruptReason, readonly error: Error } | undefined
   /** Counts, if anybody does. */
   readonly meter: ConnectionMeter<Stream> | undefined
+  /** There while any waits. */
+  #reports: BoundedQueue<ConnectionReport> | undefined
   /** Made when the first limit is met: most connections meet none. */
   #limits: Map<string, LimitCount> | undefined
 
@@ -48,9 +49,24 @@ export class Outlet<Stream, ToBehaviour> {
     return { phase, tried, direction, peer: this.peer, connectionId: this.id, elapsedMs: this.now - startedAt }
   }
 
+  /** Something for whoever watches. */
+  report (report: ConnectionReport): void {
+    this.#reports ??= new BoundedQueue(MAX_REPORTS)
+    this.#reports.push(report)
+  }
+
+  /** Takes the oldest report out. */
+  takeReport (): ConnectionReport | undefined {
+    const report = this.#reports?.shift()
+    if (this.#reports?.size === 0) {
+      this.#reports = undefined
+    }
+    return report
+  }
+
   /** User code threw. */
   handlerError (fault: HandlerFault): void {
-    this.reports.push({ type: 'handler-error', handler: fault.path, method: fault.method, cause: fault.cause })
+    this.report({ type: 'handler-error', handler: fault.path, method: fault.method, cause: fault.cause })
   }
 
   /** A handler answered with a thenable. */
@@ -76,7 +92,7 @@ export class Outlet<Stream, ToBehaviour> {
     limits.set(option, known)
     known.count += times
     if (this.now >= known.nextAt) {
-      this.reports.push({ type: 'limit-reached', option, limit, count: known.count })
+      this.report({ type: 'limit-reached', option, limit, count: known.count })
       known.count = 0
       known.nextAt = addDuration(this.now, LIMIT_REPORT_INTERVAL_MS)
     }

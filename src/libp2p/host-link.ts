@@ -13,6 +13,7 @@ import { feedIdentify } from './identify-feed.ts'
 import { refuseSecondIdentify } from './identify-provider.ts'
 import { listenToHost } from './host-listener.ts'
 import { muxerOf } from './negotiated-muxer.ts'
+import { NextTurn } from './next-turn.ts'
 import { followPeerTags, readPeerTags } from './peer-tags.ts'
 import { isAdopted } from './stream-adapter.ts'
 import { SwarmDriver } from './swarm-driver.ts'
@@ -33,6 +34,7 @@ import type { Log } from './contained-log.ts'
 import type { DialOptions } from './dialer.ts'
 import type { NegotiatedMuxer } from './negotiated-muxer.ts'
 import type { Scheduler } from './scheduler.ts'
+import type { StreamAdapter } from './stream-adapter.ts'
 import type { SwarmMetrics } from './swarm-metrics.ts'
 import type { DrivenEvent } from './swarm-driver.ts'
 import type { SwarmConfig } from './swarm-options.ts'
@@ -104,7 +106,8 @@ export class HostLink {
       onIdle: () => { this.#advertiser.schedule() },
       onError: (cause) => { components.onError(cause) }
     })
-    this.#shared = { driver: this.#driver, scheduler, budget, config, hostProtocols: this.#protocols, interest, meter: metrics }
+    const closing = new NextTurn<StreamAdapter>((stream) => { stream.tellClosing() }, scheduler)
+    this.#shared = { driver: this.#driver, scheduler, budget, closing, config, hostProtocols: this.#protocols, interest, meter: metrics }
     const terms: VerdictTerms = {
       scheduler,
       gateTimeoutMs: config.gateTimeoutMs,
