@@ -3,6 +3,7 @@
  * `instanceof`: two copies of the package may meet in one process.
  */
 
+import { show } from './core/printable.ts'
 import type { ConnectionId, Direction } from './core/ids.ts'
 
 /** How a negotiation can end without an agreement (S2.35). */
@@ -30,7 +31,7 @@ export interface StreamFailure {
 
 /** For messages (S2.36): phase, peer and the local names tried. */
 export function describeFailure ({ phase, peer, tried }: StreamFailure): string {
-  return `phase ${phase}, peer ${String(peer)}${tried.length === 0 ? '' : `, tried ${tried.join(', ')}`}`
+  return `phase ${phase}, peer ${String(peer)}${tried.length === 0 ? '' : `, tried ${tried.map(name => show(name)).join(', ')}`}`
 }
 
 const NOWHERE: StreamFailure = { phase: 'header', tried: [], direction: 'outbound', peer: undefined, connectionId: '', elapsedMs: 0 }

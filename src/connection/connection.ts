@@ -375,8 +375,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
    */
   pollReport (): Poll<ConnectionReport> {
     this.#turn.refuse()
-    const { reports } = this.#outlet
-    return reports.isEmpty ? PENDING : reports.shift() ?? PENDING
+    return this.#outlet.takeReport() ?? PENDING
   }
 
   /** When to poll again if nothing happens before; `Infinity` for never. */

@@ -19,7 +19,8 @@ export class HostNews<Stream, FromBehaviour, ToBehaviour> {
   readonly #outlet: Outlet<Stream, ToBehaviour>
   readonly #root: RootHandler<FromBehaviour, ToBehaviour>
   readonly #sets: ProtocolSets<Stream, FromBehaviour, ToBehaviour>
-  #reports: RemoteReport[] = []
+  /** There while any waits. */
+  #reports: RemoteReport[] | undefined
   #address: { readonly address: unknown } | undefined
   readonly #reportIntervalMs: number
   readonly #maxNames: number
@@ -42,17 +43,17 @@ export class HostNews<Stream, FromBehaviour, ToBehaviour> {
 
   /** When the reports that wait are applied; never, if none does. */
   get deadline (): Instant {
-    return this.#reports.length === 0 ? NEVER : this.#nextReportAt
+    return this.#reports === undefined ? NEVER : this.#nextReportAt
   }
 
   /** What the peer speaks; a full report makes those that wait pointless. */
   report (change: RemoteReportChange, protocols: readonly string[]): void {
-    if (change === 'replaced') {
+    if (change === 'replaced' || this.#reports === undefined) {
       this.#reports = []
     }
     this.#reports.push({ change, protocols })
     if (this.#reports.length > MAX_WAITING) {
-      this.#fold()
+      this.#reports = this.#folded(this.#reports)
     }
   }
 
@@ -73,23 +74,24 @@ export class HostNews<Stream, FromBehaviour, ToBehaviour> {
     const { address } = this.#address
     this.#address = undefined
     this.#outlet.task(this.#root.onConnectionEvent({ type: 'address-change', address }), undefined)
-    this.#outlet.reports.push({ type: 'address-change', address })
+    this.#outlet.report({ type: 'address-change', address })
     return true
   }
 
   /** What is taken away is bounded by what the set holds; what is added is not, before it is applied. */
-  #fold (): void {
-    this.#reports = foldReports(this.#reports, (name) => this.#sets.remote.has(name))
-    if ((this.#reports.at(-1)?.protocols.length ?? 0) > this.#maxNames) {
+  #folded (reports: readonly RemoteReport[]): RemoteReport[] {
+    const folded = foldReports(reports, (name) => this.#sets.remote.has(name))
+    if ((folded.at(-1)?.protocols.length ?? 0) > this.#maxNames) {
       this.#nextReportAt = -Infinity
     }
+    return folded
   }
 
   /** All that wait, each with a notice of its own (S3.19). */
   #applyReports (): void {
     this.#nextReportAt = addDuration(this.#outlet.now, this.#reportIntervalMs)
-    const reports = this.#reports
-    this.#reports = []
+    const reports = this.#reports ?? []
+    this.#reports = undefined
     for (const { change, protocols } of reports) {
       this.#sets.report(HOST_SOURCE, change, protocols)
     }

@@ -10,8 +10,8 @@ export type Command<FromBehaviour> =
 export class Inbox<FromBehaviour> {
   /** Most events that wait. */
   readonly maxEvents: number
-  /** Bounded by the two methods that fill it. */
-  readonly #commands: BoundedQueue<Command<FromBehaviour>> = new BoundedQueue(Infinity)
+  /** Bounded by the two methods that fill it, and there while anything is in it. */
+  #commands: BoundedQueue<Command<FromBehaviour>> | undefined
   #events = 0
   #refused = 0
   #isCloseAsked = false
@@ -30,14 +30,14 @@ export class Inbox<FromBehaviour> {
       return false
     }
     this.#events++
-    return this.#commands.push({ type: 'event', event, token })
+    return this.#push({ type: 'event', event, token })
   }
 
   /** Queues the wish to close; a second one says nothing new. */
   close (): void {
     if (!this.#isCloseAsked) {
       this.#isCloseAsked = true
-      this.#commands.push({ type: 'close' })
+      this.#push({ type: 'close' })
     }
   }
 
@@ -51,7 +51,10 @@ export class Inbox<FromBehaviour> {
 
   /** Takes the oldest out. */
   shift (): Command<FromBehaviour> | undefined {
-    const command = this.#commands.shift()
+    const command = this.#commands?.shift()
+    if (this.#commands?.size === 0) {
+      this.#commands = undefined
+    }
     if (command?.type === 'event') {
       this.#events--
     }
@@ -60,9 +63,14 @@ export class Inbox<FromBehaviour> {
 
   /** Takes out the events that nobody will get (S6.9), oldest first. */
   takeEvents (): readonly FromBehaviour[] {
-    const events = [...this.#commands].flatMap(command => command.type === 'event' ? [command.event] : [])
-    this.#commands.clear()
+    const events = [...this.#commands ?? []].flatMap(command => command.type === 'event' ? [command.event] : [])
+    this.#commands = undefined
     this.#events = 0
     return Object.freeze(events)
+  }
+
+  #push (command: Command<FromBehaviour>): boolean {
+    this.#commands ??= new BoundedQueue(Infinity)
+    return this.#commands.push(command)
   }
 }

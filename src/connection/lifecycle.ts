@@ -31,7 +31,7 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
   /** The idle time that a negotiation interrupted; it goes on unless something comes of that. */
   #interrupted: Activity | undefined
   #closing: Closing<Stream, FromBehaviour, ToBehaviour> | undefined
-  #undelivered: readonly FromBehaviour[] = []
+  #undelivered: readonly FromBehaviour[] | undefined
 
   constructor (parts: LifecycleParts<Stream, FromBehaviour, ToBehaviour>) {
     this.#parts = parts
@@ -119,7 +119,7 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
       return true
     }
     if (next !== before && next.activity === 'idle') {
-      outlet.reports.push({ type: 'connection-idle', until: next.until })
+      outlet.report({ type: 'connection-idle', until: next.until })
     }
     this.#interrupted = next.activity === 'busy' && before.activity === 'idle' ? before : undefined
     this.#status = next
@@ -159,7 +159,7 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
     this.#status = { phase: 'closed', reason, cause }
     streams.forget()
     outlet.flushLimits()
-    outlet.outputs.push({ type: 'closed', reason, cause, undelivered: this.#undelivered })
+    outlet.outputs.push({ type: 'closed', reason, cause, undelivered: this.#undelivered ?? [] })
     return true
   }
 }

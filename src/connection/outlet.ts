@@ -7,7 +7,7 @@ import type { Instant } from '../core/instant.ts'
 import type { StreamFailure, StreamPhase } from '../errors.ts'
 import type { HandlerFault } from '../handler/handler-fault.ts'
 import type { ConnectionMeter } from './connection-meter.ts'
-import type { ConnectionOutput } from './connection-output.ts'
+import type { ConnectionOutput, ConnectionReport } from './connection-output.ts'
 import type { StreamPort } from './muxer-port.ts'
 
 /** One report per limit and this many milliseconds: a flood must not become a flood of reports. */
@@ -27,7 +27,6 @@ export class Outlet<Stream, ToBehaviour> {
   /** The instant of the current drain. */
   now: Instant
   readonly outputs: BoundedQueue<ConnectionOutput<Stream, ToBehaviour>> = new BoundedQueue(Infinity)
-  readonly reports: Reports = new Reports()
   /** A throw of the handler that ends the connection as soon as the current step is done. */
   fatal: HandlerFault | undefined
   /** What ends the connection without a flush as soon as the current step is done; the first one counts. */
@@ -36,6 +35,8 @@ export class Outlet<Stream, ToBehaviour> {
   readonly meter: ConnectionMeter<Stream> | undefined
   /** When {@link reportLimits} has something to do. */
   limitsDueAt: Instant = NEVER
+  /** There while any waits. */
+  #reports: Reports | undefined
   /** Made when the first limit is met: most connections meet none. */
   #limits: Map<string, LimitCount> | undefined
 
@@ -51,9 +52,24 @@ export class Outlet<Stream, ToBehaviour> {
     return { phase, tried, direction, peer: this.peer, connectionId: this.id, elapsedMs: this.now - startedAt }
   }
 
+  /** Something for whoever watches. */
+  report (report: ConnectionReport): void {
+    this.#reports ??= new Reports()
+    this.#reports.push(report)
+  }
+
+  /** Takes the oldest report out. */
+  takeReport (): ConnectionReport | undefined {
+    const report = this.#reports?.shift()
+    if (this.#reports?.isEmpty === true) {
+      this.#reports = undefined
+    }
+    return report
+  }
+
   /** User code threw. */
   handlerError (fault: HandlerFault): void {
-    this.reports.push({ type: 'handler-error', handler: fault.path, method: fault.method, cause: fault.cause })
+    this.report({ type: 'handler-error', handler: fault.path, method: fault.method, cause: fault.cause })
   }
 
   /** A handler answered with a thenable. */
@@ -79,7 +95,7 @@ export class Outlet<Stream, ToBehaviour> {
     limits.set(option, known)
     known.count += times
     if (this.now >= known.nextAt) {
-      this.#report(option, known)
+      this.#tellLimit(option, known)
     } else {
       this.limitsDueAt = earliest(this.limitsDueAt, known.nextAt)
     }
@@ -93,7 +109,7 @@ export class Outlet<Stream, ToBehaviour> {
     this.limitsDueAt = NEVER
     for (const [option, known] of this.#limits ?? []) {
       if (known.count > 0 && this.now >= known.nextAt) {
-        this.#report(option, known)
+        this.#tellLimit(option, known)
       } else if (known.count > 0) {
         this.limitsDueAt = earliest(this.limitsDueAt, known.nextAt)
       }
@@ -105,13 +121,13 @@ export class Outlet<Stream, ToBehaviour> {
     this.limitsDueAt = NEVER
     for (const [option, known] of this.#limits ?? []) {
       if (known.count > 0) {
-        this.#report(option, known)
+        this.#tellLimit(option, known)
       }
     }
   }
 
-  #report (option: string, known: LimitCount): void {
-    this.reports.push({ type: 'limit-reached', option, limit: known.limit, count: known.count })
+  #tellLimit (option: string, known: LimitCount): void {
+    this.report({ type: 'limit-reached', option, limit: known.limit, count: known.count })
     known.count = 0
     known.nextAt = addDuration(this.now, LIMIT_REPORT_INTERVAL_MS)
   }

@@ -236,7 +236,7 @@ export class Dialer {
       question: { stage: 'pending', direction: 'outbound' },
       check: () => this.#gates.checkPending(pending),
       commit: () => this.#gates.commitPending(pending)
-    }, terms, dial.signal)
+    }, terms, dial)
     dial.signal.throwIfAborted()
     if (denied !== undefined) {
       driver.turn(() => { this.#gates.denied(denied, dial.id, dial.peer) })

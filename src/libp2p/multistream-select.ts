@@ -49,6 +49,7 @@ const OPTIONS: readonly string[] = [
 const NO_OPTIONS: MultistreamSelectInit = Object.freeze({})
 
 const LIMITS: NegotiationLimits = Object.freeze({ ...DEFAULT_LIMITS, maxFramesPerTurn: 8 })
+const LIMIT_NAMES: readonly string[] = ['maxFrameLength', 'maxRounds', 'maxFramesPerTurn', 'ls']
 
 /**
  * Proposes protocols on a stream until the other side agrees on one: `select` of `@libp2p/multistream-select`, by our rules.
@@ -67,7 +68,7 @@ export function select (stream: MessageStream, protocols: string | readonly stri
  */
 export function select (stream: ByteDuplex, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<NegotiatedDuplex>
 export function select (
-  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], options: MultistreamSelectInit = NO_OPTIONS
+  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], options?: MultistreamSelectInit
 ): Promise<string | NegotiatedDuplex> {
   return negotiate(stream, protocols, 'outbound', options)
 }
@@ -90,17 +91,17 @@ export function handle (stream: MessageStream, protocols: string | readonly stri
  */
 export function handle (stream: ByteDuplex, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<NegotiatedDuplex>
 export function handle (
-  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], options: MultistreamSelectInit = NO_OPTIONS
+  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], options?: MultistreamSelectInit
 ): Promise<string | NegotiatedDuplex> {
   return negotiate(stream, protocols, 'inbound', options)
 }
 
 function negotiate (
-  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], direction: Direction, options: MultistreamSelectInit
+  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], direction: Direction,
+  options: MultistreamSelectInit | null | undefined
 ): Promise<string | NegotiatedDuplex> {
   try {
-    checkOptions(options)
-    const { limits, signal } = options
+    const { limits, signal } = checked(options ?? NO_OPTIONS)
     checkArguments(stream, protocols, signal)
     const negotiation = negotiationOf(protocols, direction, complete(limits))
     return 'sink' in stream ? negotiateDuplex(stream, direction, negotiation, signal) : negotiateStream(stream, negotiation, signal)
@@ -117,13 +118,21 @@ function negotiationOf (protocols: string | readonly string[], direction: Direct
 }
 
 function complete (limits: Partial<NegotiationLimits> | undefined): NegotiationLimits {
-  return limits === undefined ? LIMITS : { ...LIMITS, ...limits }
+  if (limits === undefined) {
+    return LIMITS
+  }
+  checkNames(limits, LIMIT_NAMES, 'Cannot negotiate')
+  const {
+    maxFrameLength = LIMITS.maxFrameLength, maxRounds = LIMITS.maxRounds, maxFramesPerTurn = LIMITS.maxFramesPerTurn, ls
+  } = limits
+  return { maxFrameLength, maxRounds, maxFramesPerTurn, ls }
 }
 
-function checkOptions (options: MultistreamSelectInit): void {
+function checked (options: MultistreamSelectInit): MultistreamSelectInit {
   if (options !== NO_OPTIONS) {
     checkNames(options, OPTIONS, 'Cannot negotiate')
   }
+  return options
 }
 
 /** What is no stream would show only when the event loop has turned, where nobody catches it. */
@@ -139,7 +148,11 @@ function checkArguments (stream: unknown, protocols: unknown, signal: unknown): 
 
 function isStream (value: unknown): boolean {
   return typeof value === 'object' && value !== null && (
-    ('sink' in value && 'source' in value)
+    ('sink' in value && typeof value.sink === 'function' && 'source' in value && isAsyncIterable(value.source))
     || ('send' in value && typeof value.send === 'function' && 'addEventListener' in value && typeof value.addEventListener === 'function')
   )
+}
+
+function isAsyncIterable (value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
