@@ -133,15 +133,18 @@ export class CountedStreams<Stream> {
     return true
   }
 
-  /** Takes out the streams whose peer did not end them in time, but for those that wait for an answer of the peer. */
+  /**
+   * Takes out the streams whose peer did not end them in time, but for those that wait for an answer of the peer: who reads is
+   * looked after again when as much time has passed.
+   */
   expire (now: Instant): Array<StreamPort<Stream>> {
     const expired: Array<StreamPort<Stream>> = []
     for (const entry of this.#entries ?? []) {
       if (entry.resetAt > now) {
         continue
       }
-      if (entry.port.isRead === true) {
-        entry.resetAt = NEVER
+      if (entry.port.wasRead?.() === true) {
+        entry.resetAt = addDuration(now, this.#closeTimeoutMs)
       } else {
         expired.push(entry.port)
       }

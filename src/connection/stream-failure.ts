@@ -1,5 +1,6 @@
 /** From outcomes of negotiations to the errors that requesters and logs get (S2.35, S2.36). */
 
+import { show } from '../core/printable.ts'
 import {
   AbortError, NegotiationError, RemoteProtocolError, StreamResetError, StreamUpgradeError, TimeoutError, UnexpectedEOFError
 } from '../errors.ts'
@@ -72,7 +73,7 @@ export function upgradeError (kind: StreamUpgradeErrorKind, failure: StreamFailu
   return new StreamUpgradeError(`Cannot open stream: ${reason}`, kind, failure, { cause })
 }
 
-/** Phase, peer and the local names tried. */
+/** Phase, peer and the local names tried, which may be odd and as long as a frame. */
 function describe ({ phase, peer, tried }: StreamFailure): string {
-  return `phase ${phase}, peer ${String(peer)}${tried.length === 0 ? '' : `, tried ${tried.join(', ')}`}`
+  return `phase ${phase}, peer ${String(peer)}${tried.length === 0 ? '' : `, tried ${tried.map(name => show(name)).join(', ')}`}`
 }

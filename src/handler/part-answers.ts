@@ -100,7 +100,8 @@ export class PartAnswers {
     try {
       this.#keep(part, part.handler.keepAlive?.() === true)
       method = 'listenProtocols'
-      return part.list(part.handler.listenProtocols())
+      // One that removed itself in there is not asked again.
+      return !part.hasLeft && part.list(part.handler.listenProtocols())
     } catch (thrown) {
       throw part.faultOf(method, thrown, true)
     }

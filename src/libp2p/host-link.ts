@@ -6,12 +6,12 @@ import { Advertiser } from './advertise.ts'
 import { ConnectionDriver } from './connection-driver.ts'
 import { keep } from './connection-gater.ts'
 import { Dialer } from './dialer.ts'
+import { followAddresses } from './host-addresses.ts'
 import { HostOrders } from './host-orders.ts'
 import { HostProtocolFeed } from './host-protocols.ts'
 import { feedIdentify } from './identify-feed.ts'
 import { refuseSecondIdentify } from './identify-provider.ts'
 import { listenToHost } from './host-listener.ts'
-import { ListenAddresses } from './listen-addresses.ts'
 import { muxerOf } from './negotiated-muxer.ts'
 import { NextTurn } from './next-turn.ts'
 import { followPeerTags, readPeerTags } from './peer-tags.ts'
@@ -81,7 +81,6 @@ export class HostLink {
   readonly #admissions: Admissions
   readonly #dialer: Dialer
   readonly #orders: HostOrders
-  readonly #addresses = new ListenAddresses()
 
   constructor (components: HostLinkComponents) {
     const { node, root, config, scheduler, log, interest, metrics } = components
@@ -121,13 +120,15 @@ export class HostLink {
       isConnected: (peer) => this.#isConnected(peer),
       driven: async (host) => await this.#driven(host)
     })
+    const onError = (cause: unknown): void => { components.onError(cause) }
     this.#orders = new HostOrders({
       node,
       dialer: this.#dialer,
+      addresses: followAddresses({ node, tell: (changes) => { this.#tell(changes) }, onError }),
       terms,
       turn: (input) => { this.#driver.turn(input) },
       tell: (event) => { this.#tell([event]) },
-      onError: (cause) => { components.onError(cause) }
+      onError
     })
     this.#admissions = new Admissions({ driver: this.#driver, terms, findDial: (peer, address) => this.#dialer.find(peer, address) })
     keep(node.connectionGater, this.#admissions)
@@ -186,8 +187,6 @@ export class HostLink {
     listenToHost(events, 'connection:open', (connection) => { this.#onOpen(connection) }, onError)
     listenToHost(events, 'peer:identify', (result) => { this.#onIdentify(result) }, onError)
     listenToHost(events, 'self:peer:update', () => { this.#refreshProtocols() }, onError)
-    listenToHost(events, 'transport:listening', (listener) => { this.#tell(this.#addresses.opened(listener)) }, onError)
-    listenToHost(events, 'transport:close', (listener) => { this.#tell(this.#addresses.closed(listener)) }, onError)
     if (config.connection.idleTimeoutMs !== Infinity) {
       listenToHost(events, 'peer:update', ({ peer }) => { followPeerTags(this.#connections.values(), peer) }, onError)
     }

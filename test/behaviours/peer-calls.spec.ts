@@ -70,6 +70,21 @@ describe('a call to a peer without a connection', () => {
   })
 })
 
+describe('a call in a stall (S8.3)', () => {
+  it('ends by its time and its signal, though nobody takes events', async () => {
+    const { world, alice, bob } = pair()
+    world.connect(alice, bob)
+    await world.settle()
+    alice.swarm.stall()
+    const controller = new AbortController()
+    const late = expect(alice.behaviours.files.request(BOB, new Uint8Array(1), { timeoutMs: 50 })).rejects.toMatchObject({ name: 'TimeoutError' })
+    const aborted = expect(alice.behaviours.files.request(BOB, new Uint8Array(1), { signal: controller.signal })).rejects.toMatchObject({ name: 'AbortError' })
+    await world.advance(50)
+    controller.abort()
+    await Promise.all([late, aborted])
+  })
+})
+
 describe('a connection that comes to nothing', () => {
   it('is no longer one of the behaviour', async () => {
     const world = new VirtualWorld()

@@ -113,7 +113,7 @@ describe('subscribe (S8.5, S8.6)', () => {
     expect(all.heard[0]?.added).toEqual(['/a', '/b'])
   })
 
-  it('delivers in the order of subscription, over a snapshot (S8.8)', () => {
+  it('delivers before the publication returns, in the order of subscription, over a snapshot (S8.4, S8.8)', () => {
     const { protocols, publish } = changes()
     const order: string[] = []
     const first = protocols.subscribe({ protocol: '/a' }, () => {
