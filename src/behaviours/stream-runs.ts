@@ -32,8 +32,8 @@ export class StreamRuns<Event> {
     try {
       await run.start(start)
     } finally {
-      this.#runs?.delete(run)
-      if (this.#runs?.size === 0) {
+      this.#runs.delete(run)
+      if (this.#runs.size === 0) {
         this.#runs = undefined
       }
     }

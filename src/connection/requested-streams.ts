@@ -132,7 +132,7 @@ export class RequestedStreams<Stream> {
     }
     const isMovable = this.#areAlike && opening.request.requester.type === 'handler'
     const request = isMovable ? this.#moveUp(opening) : opening.request
-    this.#opening?.remove(opening)
+    this.#opening.remove(opening)
     return { request, spare: undefined }
   }
 
@@ -141,7 +141,7 @@ export class RequestedStreams<Stream> {
     if (this.#opening?.has(opening) !== true) {
       return undefined
     }
-    this.#opening?.remove(opening)
+    this.#opening.remove(opening)
     return opening.request
   }
 

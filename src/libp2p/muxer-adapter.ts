@@ -124,7 +124,7 @@ export class MuxerAdapter implements MuxerPort {
     } catch {
       // The host's time is up: the close of the inner muxer fails by the same signal.
     } finally {
-      this.#waiting?.delete(wait)
+      this.#waiting.delete(wait)
     }
   }
 

@@ -1,4 +1,4 @@
-import { TypedEventEmitter } from '@libp2p/interface'
+import { StreamEvents } from './stream-events.ts'
 import { WireWriting } from './wire-writing.ts'
 import type {
   AbortOptions, Connection, CreateStreamOptions, EventHandler, MessageStream, Stream, StreamMuxer, StreamMuxerEvents, StreamMuxerFactory
@@ -98,7 +98,7 @@ function wrapFactory (factory: StreamMuxerFactory): StreamMuxerFactory {
  * Stands between a connection of the host and its muxer. Until the swarm has taken it over it holds no state and lets
  * everything through.
  */
-export class NegotiatedMuxer extends TypedEventEmitter<StreamMuxerEvents> implements StreamMuxer {
+export class NegotiatedMuxer extends StreamEvents implements StreamMuxer {
   /** The muxer that does the work. */
   readonly inner: StreamMuxer
   /** Set when the connection opens. */

@@ -3,6 +3,13 @@ import { brokenProtocolRule } from './stream-protocol.ts'
 
 /** Of all connections on which nobody has reported. */
 const NO_HOLDERS: ReadonlyMap<string, number> = new Map()
+
+/** What a set of names and a map from names have in common. */
+interface Names {
+  readonly size: number
+  has (name: string): boolean
+  keys (): Iterable<string>
+}
 /** Of all reports that brought, or took away, nothing. */
 const NO_NAMES: readonly string[] = Object.freeze([])
 
@@ -37,7 +44,7 @@ export class RemoteProtocols {
   readonly #limits: Readonly<RemoteProtocolsInit>
   /** A few at most: one per part of the handler that ever reported, and the host. */
   #sources: SourceNames[] | undefined
-  /** How many sources hold each name; made with the first name. */
+  /** How many sources hold each name; made when a second one reports, as the names of the only one are the union. */
   #ownHolders: Map<string, number> | undefined
   #added: string[] | undefined
   #removed: string[] | undefined
@@ -67,22 +74,22 @@ export class RemoteProtocols {
 
   /** Distinct names of all sources. */
   get size (): number {
-    return this.#holders.size
+    return this.#union.size
   }
 
   /** Whether any source says that the peer speaks `protocol`. */
   has (protocol: string): boolean {
-    return this.#holders.has(protocol)
+    return this.#union.has(protocol)
   }
 
   /** The names, in the order in which they were added. */
   names (): Iterable<string> {
-    return this.#holders.keys()
+    return this.#union.keys()
   }
 
   /** The names as a frozen copy, in the order in which they were added. */
   toArray (): readonly string[] {
-    return Object.freeze([...this.#holders.keys()])
+    return Object.freeze([...this.#union.keys()])
   }
 
   /** Whether `source`, or without it any source, has reported and not withdrawn: only then does an absent name mean "no". */
@@ -103,9 +110,16 @@ export class RemoteProtocols {
   apply (source: unknown, change: RemoteReportChange, protocols: readonly string[]): boolean {
     this.forget()
     const held = this.#namesOf(source) ?? new SourceNames(source)
+    if (this.#ownHolders === undefined) {
+      if (this.#sources === undefined || this.#sources[0] === held) {
+        this.#applyOnly(held, change, protocols)
+        return this.#added !== undefined || this.#removed !== undefined
+      }
+      this.#ownHolders = new Map(Array.from(this.#union.keys(), name => [name, 1]))
+    }
     switch (change) {
       case 'added':
-        this.#fill(held, protocols)
+        this.#fill(held, protocols, name => { this.#hold(name) })
         this.#keep(held)
         break
       case 'removed':
@@ -114,7 +128,7 @@ export class RemoteProtocols {
         break
       case 'replaced': {
         const next = new SourceNames(source)
-        this.#fill(next, protocols)
+        this.#fill(next, protocols, name => { this.#hold(name) })
         this.#release(held.names)
         this.#keep(next)
       }
@@ -138,7 +152,10 @@ export class RemoteProtocols {
   withdraw (source: unknown): boolean {
     this.forget()
     const held = this.#namesOf(source)
-    if (held !== undefined) {
+    if (held !== undefined && this.#ownHolders === undefined) {
+      this.#sources = undefined
+      this.#removed = listOf(held.names)
+    } else if (held !== undefined) {
       const left = this.#sources?.filter(names => names !== held) ?? []
       this.#sources = left.length === 0 ? undefined : left
       this.#release(held.names)
@@ -146,8 +163,24 @@ export class RemoteProtocols {
     return this.#removed !== undefined
   }
 
-  get #holders (): ReadonlyMap<string, number> {
-    return this.#ownHolders ?? NO_HOLDERS
+  get #union (): Names {
+    return this.#ownHolders ?? this.#sources?.[0]?.names ?? NO_HOLDERS
+  }
+
+  /** A report of the only source. What stays keeps its place, as among many. */
+  #applyOnly (held: SourceNames, change: RemoteReportChange, protocols: readonly string[]): void {
+    const next = change === 'replaced' ? new SourceNames(held.source) : held.copy()
+    if (change === 'removed') {
+      for (const name of protocols) {
+        next.delete(name)
+      }
+    } else {
+      this.#fill(next, protocols, () => {})
+    }
+    this.#added = listOf(next.names, name => !held.names.has(name))
+    this.#removed = listOf(held.names, name => !next.names.has(name))
+    held.become(next, this.added, this.removed)
+    this.#keep(held)
   }
 
   #namesOf (source: unknown): SourceNames | undefined {
@@ -162,7 +195,7 @@ export class RemoteProtocols {
   }
 
   /** Adds to `source` the first of `protocols`, up to its limits; from the first one that does not fit, no further. */
-  #fill (source: SourceNames, protocols: readonly string[]): void {
+  #fill (source: SourceNames, protocols: readonly string[], onNew: (name: string) => void): void {
     const { maxNames, maxBytes, maxNameBytes } = this.#limits
     let isFull = false
     let dropped = 0
@@ -181,7 +214,7 @@ export class RemoteProtocols {
         continue
       }
       source.add(name)
-      this.#hold(name)
+      onNew(name)
     }
     if (dropped > 0) {
       this.#truncated = { kept: source.names.size, dropped }
@@ -216,7 +249,7 @@ export class RemoteProtocols {
   }
 
   #sweep (): void {
-    for (const [name, holders] of this.#holders) {
+    for (const [name, holders] of this.#ownHolders ?? []) {
       if (holders === 0) {
         this.#ownHolders?.delete(name)
         this.#removed ??= []
@@ -224,6 +257,12 @@ export class RemoteProtocols {
       }
     }
   }
+}
+
+/** Those of `names` that are wanted; undefined for none. */
+function listOf (names: Iterable<string>, isWanted: (name: string) => boolean = () => true): string[] | undefined {
+  const list = [...names].filter(isWanted)
+  return list.length === 0 ? undefined : list
 }
 
 /** What one source reported and has not taken back. */
@@ -241,6 +280,24 @@ class SourceNames {
   add (name: string): void {
     this.names.add(name)
     this.bytes += utf8Length(name)
+  }
+
+  copy (): SourceNames {
+    const copy = new SourceNames(this.source)
+    copy.become(this, this.names, [])
+    return copy
+  }
+
+  /** Takes on what `other` is, and loses and gains names in the order in which they are given. */
+  become ({ bytes, isCut }: SourceNames, added: Iterable<string>, removed: Iterable<string>): void {
+    for (const name of removed) {
+      this.names.delete(name)
+    }
+    for (const name of added) {
+      this.names.add(name)
+    }
+    this.bytes = bytes
+    this.isCut = isCut
   }
 
   /** True if `name` was there. */

@@ -43,7 +43,8 @@ function inputs () {
   const connection = { status: { phase: 'open' } } as DrainedConnection
   const budget = new TurnBudget(scheduler, 5)
   const closing = new NextTurn<StreamAdapter>((port) => { port.tellClosing() }, scheduler)
-  const streams = new StreamInputs(machine as unknown as Connection<NegotiatedStream>, new ConnectionTurns(turns, connection), scheduler, budget, closing, LIMITS)
+  const streams = new StreamInputs(
+    machine as unknown as Connection<NegotiatedStream>, new ConnectionTurns(turns, connection), scheduler, budget, closing, LIMITS)
   const rest = () => {
     state.isBusy = false
     for (const task of waiting.splice(0)) {

@@ -104,7 +104,8 @@ describe('passGate()', () => {
     const controller = new AbortController()
     const commit = vi.fn(() => undefined)
     let answer = (_?: undefined): void => {}
-    const verdict = passGate(driver, { question: QUESTION, check: () => new Promise((resolve) => { answer = resolve }), commit }, terms(), lifetimeOf(controller))
+    const check = () => new Promise<undefined>((resolve) => { answer = resolve })
+    const verdict = passGate(driver, { question: QUESTION, check, commit }, terms(), lifetimeOf(controller))
     controller.abort(new Full())
     answer()
     expect(await verdict).toBeInstanceOf(ConnectionDenied)
