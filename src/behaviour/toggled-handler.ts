@@ -12,12 +12,13 @@
  */
 
 import { PENDING } from '../core/poll.ts'
-import { AbortError, StreamUpgradeError } from '../errors.ts'
+import { StreamUpgradeError } from '../errors.ts'
 import { IdleHandler } from '../handler/idle-handler.ts'
 import { REFUSED } from '../handler/refused.ts'
 import { hopOf, withRoute } from '../handler/route.ts'
 import { asTask, dropTasks } from '../handler/tasks.ts'
 import { HandlerWrapper } from '../handler/wrapper.ts'
+import { disabled } from './disabled.ts'
 import { MissedNews } from './missed-news.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { CancelOutboundRequest, ConnectionEvent, FullyNegotiatedOutbound, OutboundStreamRequest } from '../handler/connection-handler.ts'
@@ -99,12 +100,8 @@ export class ToggledHandler extends HandlerWrapper {
     if (cancel !== undefined) {
       return cancel
     }
-    if (!this.#isOn) {
-      return PENDING
-    }
-    this.#missed.tell((news) => { this.#pass(news) })
-    const output = super.poll(cx)
-    return output !== PENDING && output.type === 'outbound-stream-request' ? this.#asked(output) : output
+    const output = this.#catchUp() ? super.poll(cx) : PENDING
+    return output === PENDING ? PENDING : this.#passOn(output)
   }
 
   override onBehaviourEvent (event: unknown): unknown {
@@ -128,8 +125,7 @@ export class ToggledHandler extends HandlerWrapper {
       case 'local-protocols-change':
       case 'remote-protocols-change':
       case 'address-change':
-        if (this.#isOn) {
-          this.#missed.tell((news) => { this.#pass(news) })
+        if (this.#catchUp()) {
           return super.onConnectionEvent(event)
         }
         this.#missed.note(event)
@@ -139,13 +135,21 @@ export class ToggledHandler extends HandlerWrapper {
 
   /** A handler that is off is not polled; one with last words has them all the same. */
   protected override pollLast (cx: PollContext): Poll<AnyOutput | undefined> {
-    return this.#isOn || this.inner.pollClose !== undefined ? super.pollLast(cx) : undefined
+    if (!this.#isOn && this.inner.pollClose === undefined) {
+      return undefined
+    }
+    const output = super.pollLast(cx)
+    return output === PENDING || output === undefined ? output : this.#passOn(output)
   }
 
-  #asked (request: OutboundStreamRequest<unknown, unknown>): AnyOutput {
-    const open = new OpenRequest(request, hopOf(request))
+  /** Takes note of a request, whose outcome then finds its way back. */
+  #passOn (output: AnyOutput): AnyOutput {
+    if (output.type !== 'outbound-stream-request') {
+      return output
+    }
+    const open = new OpenRequest(output, hopOf(output))
     this.#open.add(open)
-    return { ...request, info: open, token: open.token }
+    return { ...output, info: open, token: open.token }
   }
 
   #opened (event: FullyNegotiatedOutbound<unknown, unknown>): void | PromiseLike<void> {
@@ -177,6 +181,20 @@ export class ToggledHandler extends HandlerWrapper {
     return undefined
   }
 
+  /** Tells what was missed, if it is on; false when it is off, also when it was switched off by what it was told. */
+  #catchUp (): boolean {
+    if (this.#isOn) {
+      this.#missed.tell((news) => {
+        if (this.#isOn) {
+          this.#pass(news)
+        } else {
+          this.#missed.note(news)
+        }
+      })
+    }
+    return this.#isOn
+  }
+
   /** News that come late come inside a poll, which has no place for a promise. */
   #pass (news: ConnectionEvent<unknown, unknown>): void {
     const task = asTask(super.onConnectionEvent(news))
@@ -186,8 +204,4 @@ export class ToggledHandler extends HandlerWrapper {
 
 function abort (stream: unknown): void {
   (stream as NegotiatedStream).abort(disabled())
-}
-
-function disabled (): AbortError {
-  return new AbortError('The behaviour is disabled')
 }

@@ -5,6 +5,7 @@ import { LIMITS, SimulatedEnd } from './simulated-end.ts'
 import { THROWERS, drawScript, showScript } from './script.ts'
 import type { BrokenScript, ConnectionPair, Simulation } from '../../src/testing/index.ts'
 import type { Step } from './script.ts'
+import type { Thrower } from './simulated-handler.ts'
 
 const LATENCIES_MS = [0, 5] as const
 const CHUNKS = [[Infinity], [1], [3, 40]] as const
@@ -79,7 +80,7 @@ class World {
   #act ({ what, end: name, part: key, names, amount }: Step): void {
     const end = name === 'dialer' ? this.#dialer : this.#listener
     const { connection } = end.pair
-    const part = end[key]
+    const part = end.parts.in(key)
     const stream = part.streams[amount % Math.max(1, part.streams.length)]
     switch (what) {
       case 'request':
@@ -166,6 +167,15 @@ class World {
       case 'send frames':
         end.sendFrames(amount % 12, name === 'dialer' ? this.#listener : this.#dialer)
         break
+      case 'add part':
+        end.parts.later(key, whenOf(amount), () => { end.parts.add(key, names, amount % 3 === 0) })
+        break
+      case 'remove part':
+        end.parts.later(key, whenOf(amount), () => { end.parts.remove(key, amount % 4 === 3) })
+        break
+      case 'switch part':
+        end.parts.later(key, whenOf(amount), () => { end.parts.switch() })
+        break
       case 'close':
         connection.close()
         break
@@ -179,6 +189,11 @@ class World {
       case 'link':
     }
   }
+}
+
+/** Half of the changes come at once, the others out of a callback of a part. */
+function whenOf (amount: number): { readonly isOwn: boolean, readonly method: Thrower } | undefined {
+  return amount < 20 ? undefined : { isOwn: amount % 2 === 0, method: at(THROWERS, amount) }
 }
 
 function at<Value> (values: readonly Value[], index: number): Value {

@@ -6,7 +6,8 @@ const NAMES = ['/a', '/b', '/c', '/d', '/e', '', 'f'] as const
 /** What one step does, and how often it is drawn. */
 const WEIGHTS = {
   request: 6, 'request lazily': 3, 'request later': 2, 'request broken': 1, 'request from host': 1, cancel: 1, list: 4, 'keep alive': 1, emit: 3, flood: 1, tell: 2, report: 2,
-  identify: 2, address: 1, send: 2, 'end stream': 3, 'reset stream': 1, throw: 1, stall: 1, resume: 1, refuse: 1, 'open raw': 1, 'send frames': 1, wait: 4, close: 0.3, abort: 0.2, cut: 0.2
+  identify: 2, address: 1, send: 2, 'end stream': 3, 'reset stream': 1, throw: 1, stall: 1, resume: 1, refuse: 1, 'open raw': 1, 'send frames': 1, wait: 4,
+  'add part': 2, 'remove part': 2, 'switch part': 2, close: 0.3, abort: 0.2, cut: 0.2
 } as const
 
 /** Methods that a step may make throw. */
@@ -22,7 +23,8 @@ export interface Step {
   readonly amount: number
 }
 
-const TOTAL = Object.values(WEIGHTS).reduce((sum, weight) => sum + weight, 0)
+const KINDS = Object.entries(WEIGHTS) as Array<[keyof typeof WEIGHTS, number]>
+const TOTAL = KINDS.reduce((sum, [, weight]) => sum + weight, 0)
 
 /** Between 1 and 25 steps; the first one says what the link is like. */
 export function drawScript (random: () => number): Step[] {
@@ -42,7 +44,7 @@ export function showScript (script: readonly Step[]): string {
 
 function kindAt (place: number): keyof typeof WEIGHTS {
   let left = place
-  for (const [what, weight] of Object.entries(WEIGHTS) as Array<[keyof typeof WEIGHTS, number]>) {
+  for (const [what, weight] of KINDS) {
     left -= weight
     if (left < 0) {
       return what

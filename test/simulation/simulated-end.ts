@@ -1,11 +1,11 @@
-import { composeHandlers } from '../../src/handler/compose.ts'
 import { brokenProtocolRule } from '../../src/protocols/stream-protocol.ts'
 import { wire } from '../support/wire.ts'
-import { ClosingHandler, SimulatedHandler } from './simulated-handler.ts'
+import { SimulatedParts, otherThan } from './simulated-parts.ts'
 import type { AnyHandler } from '../../src/handler/connection-handler.ts'
 import type { ConnectionInit } from '../../src/connection/connection-config.ts'
 import type { PairEnd, VirtualStream } from '../../src/testing/index.ts'
-import type { Thrower } from './simulated-handler.ts'
+import type { SimulatedHandler, Thrower } from './simulated-handler.ts'
+import type { Place } from './simulated-parts.ts'
 import type { Step } from './script.ts'
 
 /** Limits so small that scripts meet them. */
@@ -23,20 +23,19 @@ const REFUSAL_BYTES = wire('NA').length
 const HEADER_REFUSALS = Math.ceil(wire('HDR').length / REFUSAL_BYTES) - 1
 
 /** The sources of remote reports. */
-type Source = 'left' | 'right' | 'host'
+type Source = SimulatedHandler | 'host'
+
+type Change = 'added' | 'removed' | 'replaced'
 
 /** One end of the pair: its parts, a model of what its connection has to be like, and the comparison of both. */
 export class SimulatedEnd {
   readonly name: Step['end']
-  readonly left: SimulatedHandler
-  readonly right: SimulatedHandler
-  /** The parts, one inside a composition of its own. */
-  readonly handler: AnyHandler
+  readonly parts: SimulatedParts
   readonly #broken: (what: string) => void
   readonly #idleTimeoutMs: number
   readonly #reported = new Map<Source, Set<string>>()
   /** Behaviour events that the connection took. */
-  readonly #accepted: Record<'left' | 'right', number[]> = { left: [], right: [] }
+  readonly #accepted: number[] = []
   #end: PairEnd | undefined
   #far: SimulatedEnd | undefined
   #hostRequests = 0
@@ -56,14 +55,18 @@ export class SimulatedEnd {
       nextId,
       broken: this.#broken,
       protocols: (side: 'local' | 'remote') => this.#end?.connection[`${side}Protocols`],
-      noticed: (handler: SimulatedHandler) => { this.#noticed(handler) }
+      noticed: (handler: SimulatedHandler) => { this.#noticed(handler) },
+      reported: (handler: SimulatedHandler, change: Change, names: readonly string[]) => { this.#report(handler, change, names) },
+      isOpen: () => this.#end?.connection.status.phase === 'open',
+      // What a part floods is counted as long as the same parts are there.
+      changed: () => { this.#flooded = undefined }
     }
-    this.left = new ClosingHandler('left', ['/a', '/b'], world)
-    this.right = new SimulatedHandler('right', ['/b', '/c'], world)
-    this.handler = composeHandlers({ left: this.left, inner: composeHandlers({ right: this.right }) })
-    for (const part of ['left', 'right'] as const) {
-      this[part].onReport = (change, names) => { this.#report(part, change, names) }
-    }
+    this.parts = new SimulatedParts(world)
+  }
+
+  /** The parts, one inside a composition of its own. */
+  get handler (): AnyHandler {
+    return this.parts.root
   }
 
   get pair (): PairEnd {
@@ -80,14 +83,14 @@ export class SimulatedEnd {
 
   /** Whether any part ever listed `name`. */
   hasListed (name: string): boolean {
-    return this.left.hasListed(name) || this.right.hasListed(name)
+    return this.parts.all.some(part => part.hasListed(name))
   }
 
   /** Tells a part something, and takes note of what was accepted. */
-  tell (part: 'left' | 'right', id: number): void {
+  tell (part: Place, id: number): void {
     const event = part === 'left' ? { handler: 'left', event: id } : { handler: 'inner', event: { handler: 'right', event: id } }
     if (this.pair.connection.onBehaviourEvent(event)) {
-      this.#accepted[part].push(id)
+      this.#accepted.push(id)
     }
   }
 
@@ -116,15 +119,19 @@ export class SimulatedEnd {
     victim.#frames.push({ stream, turns: victim.pair.turns })
   }
 
-  throwIn (part: 'left' | 'right', method: Thrower): void {
-    this[part].throwsIn = method
-    this[part].wake()
+  throwIn (place: Place, method: Thrower): void {
+    const part = this.parts.in(place)
+    part.throwsIn = method
+    part.wake()
   }
 
   /** One part floods while the other lists something else: that must be noticed soon (S5.2, S10.10). */
-  flood (part: 'left' | 'right', ids: readonly number[]): void {
-    const other = this[part === 'left' ? 'right' : 'left']
-    this[part].push(...ids.map(event => ({ type: 'notify-behaviour', event } as const)))
+  flood (place: Place, ids: readonly number[]): void {
+    const other = this.parts.in(otherThan(place))
+    if (this.parts.live.length < 2) {
+      return
+    }
+    this.parts.in(place).push(...ids.map(event => ({ type: 'notify-behaviour', event } as const)))
     other.listing = [`/flood/${ids[0] ?? 0}`]
     other.wake()
     this.#flooded = { notice: other, at: this.pair.outputs.length }
@@ -141,8 +148,9 @@ export class SimulatedEnd {
     const { status } = connection
     switch (status.phase) {
       case 'open':
-        this.#check(!this.left.hasFailed && !this.right.hasFailed, 'is open after a part threw (S4.15)')
-        this.#check(this.left.outbox.length + this.right.outbox.length === 0, 'a part waits for unrelated traffic (S10.20)')
+        this.#check(this.parts.all.every(({ hasFailed }) => !hasFailed), 'is open after a part threw (S4.15)')
+        this.#check(this.parts.live.every(({ outbox }) => outbox.length === 0), 'a part waits for unrelated traffic (S10.20)')
+        this.#check(this.parts.all.every(({ isLive, waiting }) => isLive || waiting === 0), 'a part that was removed or switched off waits for an outcome (S4.13, S4.14)')
         this.#checkSets()
         this.#checkCaps()
         this.#checkAgreed()
@@ -164,24 +172,42 @@ export class SimulatedEnd {
     this.#check(connection.status.phase === 'closed', `is ${connection.status.phase} at the end`)
     this.#check(closed?.type === 'closed' && outputs.filter(({ type }) => type === 'closed').length === 1, 'the last output is not the only closed one')
     this.#check([...connection.streams].length === 0 && connection.pollTimeout() === Infinity, 'has streams or a deadline after its end')
-    const undelivered: unknown[] = closed?.type === 'closed' ? [...closed.undelivered] : []
-    for (const part of ['left', 'right'] as const) {
-      const { waiting, hasFailed, told } = this[part]
-      if (!hasFailed && !this.left.hasFailed && !this.right.hasFailed) {
-        this.#check(waiting === 0, `${part} has ${waiting} requests without an outcome (S10.6)`)
-        this.#check(undelivered.length + this.left.told.length + this.right.told.length === this.#accepted.left.length + this.#accepted.right.length,
-          'lost a behaviour event (S10.15)')
-      }
-      this.#check(told.every((id, index) => id === this.#accepted[part][index]), `${part} got its behaviour events in another order (S10.15)`)
+    for (const { hasFailed, waiting } of this.parts.all) {
+      this.#check(hasFailed || waiting === 0, `a part has ${waiting} requests without an outcome (S10.6)`)
     }
+    this.#checkMessages(closed?.type === 'closed' ? closed.undelivered : [])
     this.#check(this.#hostOutcomes() === this.#hostRequests, 'a request of the host has no outcome (S10.6)')
+  }
+
+  /** Each message came to its part, or came back (S10.15). */
+  #checkMessages (undelivered: readonly unknown[]): void {
+    const { left, right } = this.parts.logs
+    for (const { told } of [left, right]) {
+      this.#check(told.every((id, index) => index === 0 || id > (told[index - 1] ?? 0)), 'a part got its behaviour events in another order (S10.15)')
+    }
+    const returned = this.pair.outputs.flatMap(output => output.type === 'handler-notified' ? [output.event] : [])
+    const ids = [...left.told, ...right.told, ...[...undelivered, ...returned].map(idOf)].sort((a, b) => a - b)
+    this.#check(this.parts.all.some(({ hasFailed }) => hasFailed) || ids.join() === this.#accepted.join(), 'lost a behaviour event (S10.15)')
   }
 
   #checkSets (): void {
     const { localProtocols, remoteProtocols } = this.pair.connection
-    const local = new Set([...this.left.listing, ...this.right.listing].filter(name => brokenProtocolRule(name, 1023) === undefined))
-    const remote = new Set([...this.#reported.values()].flatMap(names => [...names]))
-    for (const { known } of [this.left, this.right]) {
+    const { live } = this.parts
+    const local = new Set<string>()
+    for (const { listing } of live) {
+      for (const name of listing) {
+        if (brokenProtocolRule(name, 1023) === undefined) {
+          local.add(name)
+        }
+      }
+    }
+    const remote = new Set<string>()
+    for (const [source, names] of this.#reported) {
+      if (source === 'host' || !source.hasLeft) {
+        names.forEach(name => { remote.add(name) })
+      }
+    }
+    for (const { known } of live) {
       this.#checkSame('local notices', known.local, local)
       this.#checkSame('remote notices', known.remote, remote)
     }
@@ -191,7 +217,9 @@ export class SimulatedEnd {
 
   #checkSame (what: string, seen: Iterable<string>, expected: ReadonlySet<string>): void {
     const names = [...seen]
-    this.#check(names.length === expected.size && names.every(name => expected.has(name)), `${what}: ${names.join()}, expected ${[...expected].join()}`)
+    if (names.length !== expected.size || !names.every(name => expected.has(name))) {
+      this.#broken(`${what}: ${names.join()}, expected ${[...expected].join()}`)
+    }
   }
 
   #checkCaps (): void {
@@ -201,15 +229,17 @@ export class SimulatedEnd {
     this.#check(waiting <= LIMITS.maxQueuedInboundStreams, `${waiting} streams wait (S10.12)`)
     this.#check(waiting === 0 || inbound === LIMITS.maxNegotiatingInboundStreams, `${waiting} streams wait, and only ${inbound} negotiate (S5.9)`)
     this.#check(inboundStreams.length <= LIMITS.maxOpenInboundStreams, `${inboundStreams.length} inbound streams are open (S10.12)`)
-    this.#checkProtocol('inbound', LIMITS.maxInboundStreamsPerProtocol, stream => this.left.inbound.includes(stream) || this.right.inbound.includes(stream))
-    this.#checkProtocol('outbound', LIMITS.maxOutboundStreamsPerProtocol, stream => !this.left.inbound.includes(stream) && !this.right.inbound.includes(stream))
+    this.#checkProtocol('inbound', LIMITS.maxInboundStreamsPerProtocol, ({ inbound }, stream) => inbound.includes(stream))
+    this.#checkProtocol('outbound', LIMITS.maxOutboundStreamsPerProtocol, ({ inbound }, stream) => !inbound.includes(stream))
   }
 
-  #checkProtocol (direction: string, limit: number, isMeant: (stream: VirtualStream) => boolean): void {
+  #checkProtocol (direction: string, limit: number, isMeant: (part: SimulatedHandler, stream: VirtualStream) => boolean): void {
     const counts = new Map<string, number>()
-    for (const stream of [...this.left.streams, ...this.right.streams]) {
-      if (isMeant(stream) && !stream.isClosed && stream.resetBy === undefined) {
-        counts.set(stream.protocol, (counts.get(stream.protocol) ?? 0) + 1)
+    for (const part of this.parts.all) {
+      for (const stream of part.streams) {
+        if (!stream.isClosed && stream.resetBy === undefined && isMeant(part, stream)) {
+          counts.set(stream.protocol, (counts.get(stream.protocol) ?? 0) + 1)
+        }
       }
     }
     for (const [name, count] of counts) {
@@ -230,13 +260,15 @@ export class SimulatedEnd {
   #checkLazy (now: number): void {
     const { unconfirmed } = this.pair
     this.#check(unconfirmed.every(({ received }) => received.length === 0), 'a byte came before the peer agreed (S2.25)')
-    this.#check(unconfirmed.length === 0 || now < Math.max(this.left.lazyUntil, this.right.lazyUntil), `${unconfirmed.length} streams wait for ever (S2.28)`)
+    if (unconfirmed.length > 0 && this.parts.all.every(({ lazyUntil }) => now >= lazyUntil)) {
+      this.#broken(`${unconfirmed.length} streams wait for ever (S2.28)`)
+    }
   }
 
   /** Every stream in use was agreed to, or will be: the other end has listed its name (S2.26). */
   #checkAgreed (): void {
     const unconfirmed = new Set(this.pair.unconfirmed)
-    for (const { streams, inbound } of [this.left, this.right]) {
+    for (const { streams, inbound } of this.parts.all) {
       for (const stream of streams) {
         const isOpen = !stream.isClosed && stream.resetBy === undefined && !inbound.includes(stream) && !unconfirmed.has(stream)
         this.#check(!isOpen || this.#far?.hasListed(stream.protocol) === true, `uses a stream on ${stream.protocol}, to which nobody agreed (S2.26)`)
@@ -256,9 +288,15 @@ export class SimulatedEnd {
 
   #checkKeepAlive (now: number, pending: number): void {
     const { status, streams } = this.pair.connection
-    const requests = this.left.waiting + this.right.waiting + this.#hostRequests - this.#hostOutcomes()
-    const open = this.left.openStreams + this.right.openStreams + this.#openHostStreams()
-    const isBusy = this.left.isKeepAlive || this.right.isKeepAlive || requests + pending + open + this.left.upgrading + this.right.upgrading > 0
+    let requests = this.#hostRequests - this.#hostOutcomes()
+    let open = this.#openHostStreams()
+    let upgrading = 0
+    for (const part of this.parts.all) {
+      requests += part.waiting
+      open += part.openStreams
+      upgrading += part.upgrading
+    }
+    const isBusy = this.parts.live.some(({ isKeepAlive }) => isKeepAlive) || requests + pending + open + upgrading > 0
     this.#check([...streams].length === open, `counts ${[...streams].length} streams, of ${open}`)
     if (status.phase === 'open' && (status.activity === 'busy') !== isBusy) {
       this.#broken(`is ${status.activity} with ${requests} requests, ${pending} negotiations, ${open} streams (S10.13)`)
@@ -273,14 +311,17 @@ export class SimulatedEnd {
     const seen = { left: 0, right: 0 }
     for (const output of this.pair.outputs) {
       if (output.type === 'handler-event') {
-        const event = output.event as { handler: string, event: number | { event: number } }
+        const event = output.event as { handler: string }
         const part = event.handler === 'left' ? 'left' : 'right'
-        const id = typeof event.event === 'number' ? event.event : event.event.event
-        const expected = this[part].emitted[seen[part]++]
-        this.#check(id === expected, `${part} emitted ${expected ?? 'nothing'}, and ${id} came out (S10.11)`)
+        const id = idOf(event)
+        const expected = this.parts.logs[part].emitted[seen[part]++]
+        if (id !== expected) {
+          this.#broken(`${part} emitted ${expected ?? 'nothing'}, and ${id} came out (S10.11)`)
+        }
       }
     }
-    this.#check(seen.left === this.left.emitted.length && seen.right === this.right.emitted.length, 'an event is missing (S10.11)')
+    const { left, right } = this.parts.logs
+    this.#check(seen.left === left.emitted.length && seen.right === right.emitted.length, 'an event is missing (S10.11)')
   }
 
   #noticed (handler: SimulatedHandler): void {
@@ -301,7 +342,7 @@ export class SimulatedEnd {
   }
 
   /** The first names of a source that fit count, up to the limit (S3.18 to S3.21). */
-  #report (source: Source, change: 'added' | 'removed' | 'replaced', names: readonly string[]): void {
+  #report (source: Source, change: Change, names: readonly string[]): void {
     const held = change === 'replaced' ? new Set<string>() : this.#reported.get(source) ?? new Set()
     for (const name of names) {
       if (change === 'removed') {
@@ -318,4 +359,9 @@ export class SimulatedEnd {
       this.#broken(otherwise)
     }
   }
+}
+
+/** The number of an event of a part, however deep that is. */
+function idOf (event: unknown): number {
+  return typeof event === 'number' ? event : idOf((event as { event: unknown }).event)
 }

@@ -18,9 +18,18 @@ export interface SimulatedWorld {
   /** Numbers of one run, each given once. */
   nextId (): number
   /** What the connection says of one side; undefined while it is made. */
-  protocols (side: 'local' | 'remote'): { has (name: string): boolean } | undefined
+  protocols (side: 'local' | 'remote'): { has (name: string): boolean, toArray (): readonly string[] } | undefined
+  /** It reports names of the peer. */
+  reported (handler: SimulatedHandler, change: 'added' | 'removed' | 'replaced', names: readonly string[]): void
   /** A notice came. */
   noticed (handler: SimulatedHandler): void
+}
+
+/** What all handlers that had one place in the composition gave and got, in order. */
+export interface PlaceLog {
+  /** Values that `poll` gave for the behaviour. */
+  readonly emitted: number[]
+  readonly told: number[]
 }
 
 /** A handler that does what a script says, and checks what it is told against what it did. */
@@ -31,8 +40,16 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
   throwsIn: Thrower | undefined
   /** Polls in which it only asks for the next turn. */
   dawdles = 0
+  /** Its next call of that method first does something to its composition. */
+  acts: { readonly method: Thrower, act (): void } | undefined
   /** It threw where that ends the connection. */
   hasFailed = false
+  /** It was removed from its composition while the connection was open. */
+  hasLeft = false
+  /** What it is wrapped in is switched off. */
+  isOff = false
+  /** Switched on since its last poll: it may hear of older changes late, of which only the sum is right. */
+  isBehind = false
   /** Those of them that the peer opened. */
   readonly inbound: VirtualStream[] = []
   /** When the last of its lazy requests must have been agreed to. */
@@ -41,18 +58,16 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
   readonly streams: VirtualStream[] = []
   /** Outcomes of each request that it made, by its `info`. */
   readonly outcomes = new Map<number, number>()
-  /** Values that `poll` gave for its behaviour. */
-  readonly emitted: number[] = []
-  readonly told: number[] = []
   /** Inbound streams that were agreed and have no outcome. */
   upgrading = 0
   /** What the notices add up to. */
   readonly known = { local: new Set<string>(), remote: new Set<string>() }
   readonly outbox: Output[] = []
-  /** Told what it reports of the peer. */
-  onReport: ((change: 'added' | 'removed' | 'replaced', names: readonly string[]) => void) | undefined
   readonly #name: string
   readonly #world: SimulatedWorld
+  readonly #log: PlaceLog
+  /** It came to a connection that was there, and must first be told what the others know. */
+  #isToBeGreeted: boolean
   readonly #everListed = new Set<string>()
   readonly #everAnnounced = new Set<string>()
   /** Requests that must get their streams in order: one name, no upgrade. */
@@ -61,10 +76,17 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
   #cx: PollContext | undefined
   #isDone = false
 
-  constructor (name: string, listing: readonly string[], world: SimulatedWorld) {
+  constructor (name: string, listing: readonly string[], world: SimulatedWorld, log: PlaceLog, isToBeGreeted: boolean) {
     this.#name = name
     this.listing = listing
     this.#world = world
+    this.#log = log
+    this.#isToBeGreeted = isToBeGreeted
+  }
+
+  /** Whether it takes part: it is in its composition and not switched off. */
+  get isLive (): boolean {
+    return !this.hasLeft && !this.isOff
   }
 
   /** Requests without an outcome. */
@@ -108,7 +130,14 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
     })
   }
 
+  /** It was removed while the connection was open: of its inbound streams only those that it has are left. */
+  leave (): void {
+    this.hasLeft = true
+    this.upgrading = 0
+  }
+
   listenProtocols (): readonly string[] {
+    this.#checkLive('listenProtocols')
     this.#call('listenProtocols')
     for (const name of this.listing) {
       this.#everListed.add(name)
@@ -117,11 +146,13 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
   }
 
   keepAlive (): boolean {
+    this.#checkLive('keepAlive')
     this.#call('keepAlive')
     return this.isKeepAlive
   }
 
   inboundInfo (protocol: string): number {
+    this.checkIn('inboundInfo')
     this.upgrading++
     this.#call('inboundInfo', false)
     this.#checkOwned(protocol)
@@ -129,12 +160,26 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
   }
 
   inboundUpgrade (_stream: VirtualStream, protocol: string): StreamUpgrade<string> {
+    this.checkIn('inboundUpgrade')
     this.#checkOwned(protocol)
     return upgradeOf(protocol === '/d' ? 'later' : protocol === '/e' ? 'broken' : 'now')
   }
 
+  /** After it left: its last words, of which PENDING is the end. */
   poll (cx: PollContext): Poll<Output> {
+    const { hasLeft } = this
+    this.#check(!this.#isDone, 'was polled after its last word')
+    if (!hasLeft) {
+      this.#checkLive('poll')
+    }
+    const output = this.next(cx)
+    this.#isDone ||= hasLeft && output === PENDING
+    return output
+  }
+
+  protected next (cx: PollContext): Poll<Output> {
     this.#cx = cx
+    this.isBehind = false
     this.#call('poll')
     if (this.dawdles > 0) {
       this.dawdles--
@@ -149,10 +194,10 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
         this.outcomes.set(output.info, 0)
         break
       case 'notify-behaviour':
-        this.emitted.push(output.event)
+        this.#log.emitted.push(output.event)
         break
       case 'report-remote-protocols':
-        this.onReport?.(output.change, output.protocols)
+        this.#world.reported(this, output.change, output.protocols)
         break
       case 'cancel-outbound-request':
     }
@@ -161,6 +206,12 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
 
   onConnectionEvent (event: Event): void {
     const isOfStream = event.type === 'fully-negotiated-inbound' || event.type === 'fully-negotiated-outbound'
+    if (event.type === 'local-protocols-change' || event.type === 'remote-protocols-change') {
+      this.checkIn(event.type)
+      this.#check(!this.isOff, `was told of a ${event.type} while it was switched off`)
+    } else if (event.type !== 'dial-upgrade-error') {
+      this.#checkLive(event.type)
+    }
     switch (event.type) {
       case 'fully-negotiated-inbound':
         this.upgrading--
@@ -194,7 +245,8 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
   }
 
   onBehaviourEvent (event: number): void {
-    this.told.push(event)
+    this.#checkLive('onBehaviourEvent')
+    this.#log.told.push(event)
     this.#call('onBehaviourEvent')
   }
 
@@ -203,7 +255,7 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
     this.#check(!this.#isDone, 'was polled after it had ended')
     this.#call('pollClose')
     this.dawdles = 0
-    for (let output = this.poll(cx); output !== PENDING; output = this.poll(cx)) {
+    for (let output = this.next(cx); output !== PENDING; output = this.next(cx)) {
       if (output.type === 'notify-behaviour') {
         return output.event
       }
@@ -223,7 +275,7 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
     const now = this.#world.protocols(side)
     for (const name of names) {
       this.#check(known.has(name) !== isAdded, `was told twice that ${name} was ${type} (${side})`)
-      this.#check(now === undefined || now.has(name) === isAdded, `was told that ${name} was ${type} before it was so (${side})`)
+      this.#check(now === undefined || this.isBehind || now.has(name) === isAdded, `was told that ${name} was ${type} before it was so (${side})`)
       known[isAdded ? 'add' : 'delete'](name)
       if (side === 'remote') {
         this.#everAnnounced.add(name)
@@ -251,6 +303,28 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
     this.#check(this.#everListed.has(protocol), `got a stream on ${protocol}, which it never listed`)
   }
 
+  /** It is still in its composition. */
+  protected checkIn (method: string): void {
+    if (this.hasLeft) {
+      this.#world.broken(`${this.#name} was called (${method}) after it was removed (S4.13)`)
+    }
+  }
+
+  /** It takes part, and knows what the others know since it came (S3.13). */
+  #checkLive (method: string): void {
+    this.checkIn(method)
+    if (this.isOff) {
+      this.#world.broken(`${this.#name} was called (${method}) while it was switched off (S4.14)`)
+    }
+    if (this.#isToBeGreeted) {
+      this.#isToBeGreeted = false
+      for (const side of ['local', 'remote'] as const) {
+        const names = this.#world.protocols(side)?.toArray() ?? []
+        this.#check(names.length === this.known[side].size && names.every(name => this.known[side].has(name)), `was called (${method}) before it knew the ${side} names (S3.13)`)
+      }
+    }
+  }
+
   #check (holds: boolean, otherwise: string): void {
     if (!holds) {
       this.#world.broken(`${this.#name} ${otherwise}`)
@@ -258,7 +332,14 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
   }
 
   #call (method: Thrower, isFatal: boolean = true): void {
-    this.#check(!this.hasFailed, `was called (${method}) after it had thrown`)
+    if (this.hasFailed) {
+      this.#world.broken(`${this.#name} was called (${method}) after it had thrown`)
+    }
+    const { acts } = this
+    if (acts?.method === method) {
+      this.acts = undefined
+      acts.act()
+    }
     if (this.throwsIn === method) {
       this.throwsIn = undefined
       this.hasFailed ||= isFatal
@@ -269,6 +350,11 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
 
 /** The same handler for a connection that asks it for its last events. */
 export class ClosingHandler extends SimulatedHandler {
+  override poll (cx: PollContext): Poll<Output> {
+    this.checkIn('poll')
+    return super.poll(cx)
+  }
+
   pollClose (cx: PollContext): Poll<number | undefined> {
     return this.pollLast(cx)
   }
