@@ -1,3 +1,4 @@
+import { allocUnsafe } from 'uint8arrays/alloc'
 import { isOver } from './is-over.ts'
 import { toError } from './to-error.ts'
 import type { AbortOptions, MessageStream, StreamMuxer } from '@libp2p/interface'
@@ -82,11 +83,11 @@ export class WireWriting {
   #append (data: Chunk): void {
     const end = this.#length + data.byteLength
     if (this.#joined === undefined) {
-      this.#joined = new Uint8Array(Math.max(end, FIRST_BYTES))
+      this.#joined = allocUnsafe(Math.max(end, FIRST_BYTES))
       this.#scheduler.soon(this.#flushSoon)
     } else if (end > this.#joined.byteLength) {
-      const joined = new Uint8Array(Math.max(end, 2 * this.#joined.byteLength))
-      joined.set(this.#joined)
+      const joined = allocUnsafe(Math.max(end, 2 * this.#joined.byteLength))
+      joined.set(this.#joined.subarray(0, this.#length))
       this.#joined = joined
     }
     this.#joined.set(data.subarray(), this.#length)
