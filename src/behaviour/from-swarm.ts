@@ -125,6 +125,11 @@ export interface SwarmStopped {
   readonly type: 'swarm-stopped'
 }
 
+/** The node is being started again, after `swarm-stopped`. Its transports are not up yet. */
+export interface SwarmRestarted {
+  readonly type: 'swarm-restarted'
+}
+
 /** A behaviour learnt an address of a peer, or it is new in the peer store. */
 export interface PeerExternalAddress {
   readonly type: 'peer-external-address'
@@ -150,3 +155,4 @@ export type FromSwarm =
   | ExternalAddressChange
   | PeerExternalAddress
   | SwarmStopped
+  | SwarmRestarted

@@ -1,4 +1,5 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
+import type { Outlet } from './outlet.ts'
 
 /** What waits for step 1. */
 export type Command<FromBehaviour> =
@@ -40,11 +41,12 @@ export class Inbox<FromBehaviour> {
     }
   }
 
-  /** How many events were not kept since the last call. */
-  takeRefused (): number {
-    const refused = this.#refused
-    this.#refused = 0
-    return refused
+  /** Tells how many events were not kept. Whoever sent them knows already, by their receipt (S7.11); this is for whoever watches. */
+  reportRefused (outlet: Pick<Outlet<unknown, unknown>, 'limitReached'>): void {
+    if (this.#refused > 0) {
+      outlet.limitReached('maxQueuedBehaviourEvents', this.maxEvents, this.#refused)
+      this.#refused = 0
+    }
   }
 
   /** Takes the oldest out. */

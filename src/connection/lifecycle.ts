@@ -133,6 +133,7 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
     this.#status = { phase: 'closing', reason, cause }
     this.restsUntil = -Infinity
     streams.endAll()
+    inbox.reportRefused(outlet)
     this.#undelivered = inbox.takeEvents()
     const deadline = addDuration(outlet.now, config.closeTimeoutMs)
     this.#closing = new Closing({ outlet, root, outbound: streams.outbound, muxer, config }, deadline)
@@ -157,6 +158,7 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
     const { reason, cause } = this.#status
     this.#status = { phase: 'closed', reason, cause }
     streams.forget()
+    outlet.flushLimits()
     outlet.outputs.push({ type: 'closed', reason, cause, undelivered: this.#undelivered ?? [] })
     return true
   }

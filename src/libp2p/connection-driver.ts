@@ -103,6 +103,7 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
     })
     if (muxer !== undefined) {
       muxer.owner = this
+      muxer.joinWrites(scheduler)
     }
     host.addEventListener('close', this)
   }

@@ -41,6 +41,7 @@ import type { SwarmConfig } from './swarm-options.ts'
 import type { VerdictTerms } from './verdict.ts'
 
 const SWARM_STOPPED: FromSwarm = Object.freeze({ type: 'swarm-stopped' })
+const SWARM_RESTARTED: FromSwarm = Object.freeze({ type: 'swarm-restarted' })
 
 /** Collaborators of a {@link HostLink}. */
 export interface HostLinkComponents {
@@ -168,6 +169,13 @@ export class HostLink {
   /** See `swarm.dial()`. */
   async dial (target: DialTarget, options: DialOptions | undefined): Promise<ConnectionDriver> {
     return await this.#dialer.dial(target, options)
+  }
+
+  /** The node is being started; tells the behaviours if it was stopped before. */
+  reopen (): void {
+    if (this.#dialer.reopen()) {
+      this.#tell([SWARM_RESTARTED])
+    }
   }
 
   /** Ends all dials, closes all connections in good order, takes back what was announced, and tells the behaviours. */

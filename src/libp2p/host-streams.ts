@@ -78,7 +78,7 @@ export class HostStreams implements HostRequestsComponents {
   passedThrough (stream: Stream): void {
     const { machine, turns } = this.#components
     const port = this.#adopt(stream)
-    turns.input(() => { machine.handleForeignStream(port) })
+    turns.input(() => { machine.handleForeignStream(port, stream.direction) })
   }
 
   /** See `MuxerOwner`. */
@@ -116,7 +116,7 @@ export class HostStreams implements HostRequestsComponents {
     for (const stream of source.streams) {
       const isOfHost = stream.direction === 'outbound' || hostProtocols.has(stream.protocol)
       if (isOfHost && !isAdopted(stream) && isCountedProtocol(stream.protocol)) {
-        machine.handleForeignStream(this.#adopt(stream))
+        machine.handleForeignStream(this.#adopt(stream), stream.direction)
       }
     }
   }

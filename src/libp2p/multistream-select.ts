@@ -38,6 +38,16 @@ export interface MultistreamSelectInit extends AbortOptions {
   lengthDecoder? (data: Uint8ArrayList): number
 }
 
+/** Ours, those of `@libp2p/multistream-select`, and those that the host hands through to it, which are its callers'. */
+const OPTIONS: readonly string[] = [
+  'signal', 'limits',
+  'negotiateFully', 'maxBufferSize', 'maxDataLength', 'maxLengthLength', 'lengthEncoder', 'lengthDecoder',
+  'onProgress', 'maxOutboundStreams', 'runOnLimitedConnection',
+  'skipEncryption', 'skipProtection', 'muxerFactory', 'initiator', 'remotePeer'
+]
+
+const NO_OPTIONS: MultistreamSelectInit = Object.freeze({})
+
 const LIMITS: NegotiationLimits = Object.freeze({ ...DEFAULT_LIMITS, maxFramesPerTurn: 8 })
 const LIMIT_NAMES: readonly string[] = ['maxFrameLength', 'maxRounds', 'maxFramesPerTurn', 'ls']
 
@@ -48,7 +58,7 @@ const LIMIT_NAMES: readonly string[] = ['maxFrameLength', 'maxRounds', 'maxFrame
  * @param protocols - what to propose, in order; copied
  * @param options - a signal that ends it, and bounds
  * @returns the agreed name. Rejects with a {@link MultistreamSelectError}, and then the stream was reset; or with a
- * `TypeError` or `RangeError` for a list or an option that is not valid (S2.18), and then nothing was done to the stream
+ * `TypeError` or `RangeError` for a list that is not valid (S2.18) or an option that is unknown or not valid, and then nothing was done to the stream
  */
 export function select (stream: MessageStream, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<string>
 /**
@@ -71,7 +81,7 @@ export function select (
  * one for every stream, and its length does not matter
  * @param options - a signal that ends it, and bounds
  * @returns the agreed name. Rejects with a {@link MultistreamSelectError}, and then the stream was reset; or with a
- * `TypeError` or `RangeError` for an option that is not valid, and then nothing was done to the stream
+ * `TypeError` or `RangeError` for an option that is unknown or not valid, and then nothing was done to the stream
  */
 export function handle (stream: MessageStream, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<string>
 /**
@@ -91,7 +101,7 @@ function negotiate (
   options: MultistreamSelectInit | null | undefined
 ): Promise<string | NegotiatedDuplex> {
   try {
-    const { limits, signal } = options ?? {}
+    const { limits, signal } = checked(options ?? NO_OPTIONS)
     checkArguments(stream, protocols, signal)
     const negotiation = negotiationOf(protocols, direction, complete(limits))
     return 'sink' in stream ? negotiateDuplex(stream, direction, negotiation, signal) : negotiateStream(stream, negotiation, signal)
@@ -116,6 +126,13 @@ function complete (limits: Partial<NegotiationLimits> | undefined): NegotiationL
     maxFrameLength = LIMITS.maxFrameLength, maxRounds = LIMITS.maxRounds, maxFramesPerTurn = LIMITS.maxFramesPerTurn, ls
   } = limits
   return { maxFrameLength, maxRounds, maxFramesPerTurn, ls }
+}
+
+function checked (options: MultistreamSelectInit): MultistreamSelectInit {
+  if (options !== NO_OPTIONS) {
+    checkNames(options, OPTIONS, 'Cannot negotiate')
+  }
+  return options
 }
 
 /** What is no stream would show only when the event loop has turned, where nobody catches it. */

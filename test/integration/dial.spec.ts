@@ -175,6 +175,17 @@ describe('swarm.dial()', () => {
     await dial
   })
 
+  it('is refused on a node that has stopped, and says so, until it is started again (S7.10)', async () => {
+    const { node, swarm } = await callerNode()
+    const bob = await stockNode(ANY_STACK)
+    await node.stop()
+    await expect(swarm.dial(bob.getMultiaddrs())).rejects.toMatchObject({
+      kind: 'aborted', message: expect.stringContaining('the node has stopped') as string, cause: { name: 'InvalidStateError' }
+    })
+    await node.start()
+    expect((await swarm.dial(bob.getMultiaddrs())).peer.equals(bob.peerId)).toBe(true)
+  })
+
   it('fails with the denial when behaviours refuse what was reached', async () => {
     const caller = new Caller()
     const strict = { checkEstablished: () => new ConnectionDenied(new RangeError('not you')), commitEstablished: () => undefined }
