@@ -68,7 +68,7 @@ export function select (stream: MessageStream, protocols: string | readonly stri
  */
 export function select (stream: ByteDuplex, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<NegotiatedDuplex>
 export function select (
-  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], options?: MultistreamSelectInit
+  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], options: MultistreamSelectInit = NO_OPTIONS
 ): Promise<string | NegotiatedDuplex> {
   return negotiate(stream, protocols, 'outbound', options)
 }
@@ -91,17 +91,16 @@ export function handle (stream: MessageStream, protocols: string | readonly stri
  */
 export function handle (stream: ByteDuplex, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<NegotiatedDuplex>
 export function handle (
-  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], options?: MultistreamSelectInit
+  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], options: MultistreamSelectInit = NO_OPTIONS
 ): Promise<string | NegotiatedDuplex> {
   return negotiate(stream, protocols, 'inbound', options)
 }
 
 function negotiate (
-  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], direction: Direction,
-  options: MultistreamSelectInit | null | undefined
+  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], direction: Direction, options: MultistreamSelectInit
 ): Promise<string | NegotiatedDuplex> {
   try {
-    const { limits, signal } = checked(options ?? NO_OPTIONS)
+    const { limits, signal } = checked(options)
     checkArguments(stream, protocols, signal)
     const negotiation = negotiationOf(protocols, direction, complete(limits))
     return 'sink' in stream ? negotiateDuplex(stream, direction, negotiation, signal) : negotiateStream(stream, negotiation, signal)
