@@ -166,9 +166,10 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
 
   /** After it left: its last words, of which PENDING is the end. */
   poll (cx: PollContext): Poll<Output> {
-    const { hasLeft } = this
+    // One that removed itself while it caught up is polled once more before its last word.
+    const hasLeft = this.hasLeft && !this.isBehind
     this.#check(!this.#isDone, 'was polled after its last word')
-    if (!hasLeft) {
+    if (!this.hasLeft) {
       this.#checkLive('poll')
     }
     const output = this.next(cx)
