@@ -3,6 +3,7 @@
  * `instanceof`: two copies of the package may meet in one process.
  */
 
+import { show } from './core/printable.ts'
 import type { ConnectionId, Direction } from './core/ids.ts'
 
 /** How a negotiation can end without an agreement (S2.35). */
@@ -26,6 +27,11 @@ export interface StreamFailure {
   readonly connectionId: ConnectionId
   /** Milliseconds from the request, or from the arrival of the stream. */
   readonly elapsedMs: number
+}
+
+/** For messages (S2.36): phase, peer and the local names tried. */
+export function describeFailure ({ phase, peer, tried }: StreamFailure): string {
+  return `phase ${phase}, peer ${String(peer)}${tried.length === 0 ? '' : `, tried ${tried.map(name => show(name)).join(', ')}`}`
 }
 
 const NOWHERE: StreamFailure = { phase: 'header', tried: [], direction: 'outbound', peer: undefined, connectionId: '', elapsedMs: 0 }

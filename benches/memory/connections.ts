@@ -2,39 +2,72 @@ import { PENDING, composeHandlers } from 'libp2p-behaviours'
 import { Connection } from 'libp2p-behaviours/connection'
 import { RecordingHandler, connectionPair } from 'libp2p-behaviours/testing'
 import { heapInUse } from './heap.ts'
+import type { MuxerPort } from 'libp2p-behaviours/connection'
 import type { ConnectionPair } from 'libp2p-behaviours/testing'
 
 const NAMES = Object.freeze(['/memory/1.0.0'])
+const NO_NAMES: readonly string[] = Object.freeze([])
 
-/** Bytes of heap that an idle connection with two handlers takes: the connection, the composition and what they keep. */
-export function bytesPerConnection (connections: number): number {
-  const kept: Array<Connection<unknown>> = []
-  const make = (): void => {
-    const connection = new Connection({
-      id: 'memory', peer: 'peer', direction: 'outbound',
-      handler: composeHandlers({ one: idleHandler(NAMES), other: idleHandler([]) }),
-      muxer: { openStream () {}, cancelOpening () {}, close () {}, abort () {} },
-      wake () {}
-    }, { idleTimeoutMs: Infinity }, 0)
-    while (connection.poll(0) !== PENDING) {
-      // Its first turn.
-    }
-    kept.push(connection)
-  }
-  make()
-  const before = heapInUse()
-  for (let left = connections; left > 0; left--) {
-    make()
-  }
-  const bytes = heapInUse() - before
-  if (kept.length !== connections + 1 || kept.some(({ status }) => status.phase !== 'open')) {
-    throw new Error('the connections do not stand')
-  }
-  return bytes / connections
+/** Who a connection works with, and the handlers that it polls. */
+interface Parts {
+  readonly muxer: MuxerPort
+  readonly handlers: { readonly one: IdleHandler, readonly other: IdleHandler }
+  wake (): void
 }
 
-/** As little as a handler can be: what it keeps is its author's affair. */
-function idleHandler (protocols: readonly string[]): { listenProtocols (): readonly string[], onConnectionEvent (): void } {
+/**
+ * Bytes of heap that an idle connection with two handlers takes: the connection, the composition and what they keep. What the
+ * handlers and the muxer take is their authors' affair, so that is measured as well, and taken off.
+ */
+export function bytesPerConnection (connections: number): number {
+  return bytesOfEach(connections, () => idleConnection(parts())) - bytesOfEach(connections, parts)
+}
+
+function bytesOfEach (count: number, make: () => object): number {
+  const kept = [make()]
+  const before = heapInUse()
+  for (let left = count; left > 0; left--) {
+    kept.push(make())
+  }
+  const bytes = heapInUse() - before
+  // Not only so that they are still there.
+  if (kept.length !== count + 1) {
+    throw new Error('not all of them stand')
+  }
+  return bytes / count
+}
+
+function parts (): Parts {
+  return {
+    handlers: { one: idleHandler(NAMES), other: idleHandler(NO_NAMES) },
+    muxer: { openStream () {}, cancelOpening () {}, close () {}, abort () {} },
+    wake () {}
+  }
+}
+
+/** One whose driver has done what is asked of it: polled it to the end of its first turn, and read its reports. */
+function idleConnection ({ handlers, muxer, wake }: Parts): Connection<unknown> {
+  const handler = composeHandlers(handlers)
+  const connection = new Connection({ id: 'memory', peer: 'peer', direction: 'outbound', handler, muxer, wake }, { idleTimeoutMs: Infinity }, 0)
+  while (connection.poll(0) !== PENDING) {
+    // Its first turn.
+  }
+  while (connection.pollReport() !== PENDING) {
+    // That it is idle.
+  }
+  if (connection.status.phase !== 'open') {
+    throw new Error('the connection does not stand')
+  }
+  return connection
+}
+
+interface IdleHandler {
+  listenProtocols (): readonly string[]
+  onConnectionEvent (): void
+}
+
+/** As little as a handler can be. */
+function idleHandler (protocols: readonly string[]): IdleHandler {
   return { listenProtocols: () => protocols, onConnectionEvent () {} }
 }
 

@@ -7,7 +7,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { main } from 'libp2p-behaviours/bench'
+import { compiled } from '../compiled.ts'
 import type { Comparison, Report } from 'libp2p-behaviours/bench'
 
 /** Of all cells with a planted slowdown, the part that must be found. */
@@ -16,7 +18,7 @@ const FOUND = 0.95
 /** Verdicts that may be wrong, of 40. */
 const FALSE_VERDICTS = 1
 
-const CELLS = [new URL('cells.bench.ts', import.meta.url).href]
+const CELLS = compiled([fileURLToPath(new URL('cells.bench.ts', import.meta.url))])
 
 const atDefaults = await comparisons('base,same,slower-10')
 const withMore = await comparisons('base,slower-5', '--processes', '12', '--rounds', '2')

@@ -47,7 +47,7 @@ export interface AddressFailure {
 /** A dial of the swarm came to nothing; once per dial, and instead of `connection-established`. */
 export interface DialFailure {
   readonly type: 'dial-failure'
-  /** The id that the connection would have had. */
+  /** The id that the connection would have had; empty if the behaviour was switched off and the dial did not begin. */
   readonly connection: ConnectionId
   /** Undefined: the target was an address that names none. */
   readonly peer: PeerId | undefined
@@ -104,14 +104,17 @@ export interface ListenerChange {
   readonly addresses: readonly Multiaddr[]
 }
 
-/** A `listen-on` of a behaviour failed, or a `remove-listener`. */
+/** A `listen-on` of a behaviour failed, or a `remove-listener`, or a listener that is up has a fault; then `address` is its first one. */
 export interface ListenerError {
   readonly type: 'listener-error'
   readonly address: Multiaddr
   readonly error: Error
 }
 
-/** A behaviour said something about an address under which this node is, or may be, reached. */
+/**
+ * A behaviour, or the node, knows something about an address under which this node is, or may be, reached. The node tells of
+ * those that it does not listen on: candidates when a peer says that it sees one, the others about a second after the change.
+ */
 export interface ExternalAddressChange {
   readonly type: 'external-address-candidate' | 'external-address-confirmed' | 'external-address-expired'
   readonly address: Multiaddr
@@ -122,7 +125,12 @@ export interface SwarmStopped {
   readonly type: 'swarm-stopped'
 }
 
-/** A behaviour learnt an address of a peer. */
+/** The node is being started again, after `swarm-stopped`. Its transports are not up yet. */
+export interface SwarmRestarted {
+  readonly type: 'swarm-restarted'
+}
+
+/** A behaviour learnt an address of a peer, or it is new in the peer store. */
 export interface PeerExternalAddress {
   readonly type: 'peer-external-address'
   readonly peer: PeerId
@@ -131,7 +139,8 @@ export interface PeerExternalAddress {
 
 /**
  * What a behaviour is told by the swarm (S7.8). Every behaviour gets each event, in composition order; what became of a
- * message is told to its sender only.
+ * message is told to its sender only. Nobody in a js-libp2p node tells that the remote address of a connection changed, so
+ * there is no event for that.
  */
 export type FromSwarm =
   | ConnectionEstablished
@@ -146,3 +155,4 @@ export type FromSwarm =
   | ExternalAddressChange
   | PeerExternalAddress
   | SwarmStopped
+  | SwarmRestarted

@@ -1,13 +1,14 @@
 /**
- * A behaviour behind a switch (S7.14). Off, its gates let everybody pass, its handlers do as S4.14 says, and it is not
- * polled. What it is told stays right: of a connection it hears from its commit to `connection-closed` or rollback, and of
- * the node always.
+ * A behaviour behind a switch (S7.14). Off, its gates let everybody pass, its handlers do as S4.14 says, and nothing that it
+ * wants is done: what somebody may wait for fails at once, and says so to the behaviour; the rest waits until it is on. What
+ * it is told stays right: of a connection it hears from its commit to `connection-closed` or rollback, and of the node always.
  */
 
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { PENDING } from '../core/poll.ts'
 import { AbortError } from '../errors.ts'
 import { ConnectionDenied, asCause, isDenial, placed } from './connection-denied.ts'
+import { refusedWhileOff } from './disabled.ts'
 import { unionOf } from './except.ts'
 import { isLater } from './joint-check.ts'
 import { isPending } from './network-behaviour.ts'
@@ -44,6 +45,9 @@ export function toggle<Inner extends BehaviourSource> (inner: Inner, options: To
   return new ToggledBehaviour(inner, options.enabled ?? true) as unknown as Toggle<Inner>
 }
 
+/** What the inner behaviour wants while it is off; it is not asked for more until it is on. */
+const MAX_HELD = 1024
+
 const NO_NAMES: readonly string[] = Object.freeze([])
 
 /**
@@ -67,6 +71,8 @@ class ToggledBehaviour extends BehaviourWrapper {
   readonly #absent = new Set<ConnectionId>()
   /** Bounded by the connections: each gives two at most whenever it is switched on. */
   readonly #outputs: BoundedQueue<ToSwarm<unknown, unknown>> = new BoundedQueue(Infinity)
+  /** What it wanted while it was off, and nobody waits for. */
+  readonly #held: BoundedQueue<ToSwarm<unknown, unknown>> = new BoundedQueue(MAX_HELD)
   /** There may be connections that wait for the inner behaviour. */
   #isBehind = false
 
@@ -164,8 +170,25 @@ class ToggledBehaviour extends BehaviourWrapper {
     if (own !== undefined) {
       return own
     }
-    const output = this.#isOn ? super.poll(cx) : PENDING
+    const output = this.#isOn ? this.#held.shift() ?? super.poll(cx) : this.#pollOff(cx)
     return output !== PENDING && output.type === 'notify-handler' ? { ...output, except: unionOf(this.#absent, output.except) } : output
+  }
+
+  /** Its own deadlines go on, and so do its commands, as far as failing. */
+  #pollOff (cx: PollContext): Poll<ToSwarm<unknown, unknown>> {
+    for (let left = MAX_HELD; left > 0 && this.#held.size < MAX_HELD; left--) {
+      const wish = super.poll(cx)
+      if (wish === PENDING || wish.type === 'behaviour-fault' || wish.type === 'await-check') {
+        return wish
+      }
+      const answer = refusedWhileOff(wish)
+      if (answer === undefined) {
+        this.#held.push(wish)
+      } else {
+        super.onSwarmEvent(answer)
+      }
+    }
+    return PENDING
   }
 
   protected override commands (inner: object): object {

@@ -12,12 +12,13 @@
  */
 
 import { PENDING } from '../core/poll.ts'
-import { AbortError, StreamUpgradeError } from '../errors.ts'
+import { StreamUpgradeError } from '../errors.ts'
 import { IdleHandler } from '../handler/idle-handler.ts'
 import { REFUSED } from '../handler/refused.ts'
 import { hopOf, withRoute } from '../handler/route.ts'
 import { asTask, dropTasks } from '../handler/tasks.ts'
 import { HandlerWrapper } from '../handler/wrapper.ts'
+import { disabled } from './disabled.ts'
 import { MissedNews } from './missed-news.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { CancelOutboundRequest, ConnectionEvent, FullyNegotiatedOutbound, OutboundStreamRequest } from '../handler/connection-handler.ts'
@@ -203,8 +204,4 @@ export class ToggledHandler extends HandlerWrapper {
 
 function abort (stream: unknown): void {
   (stream as NegotiatedStream).abort(disabled())
-}
-
-function disabled (): AbortError {
-  return new AbortError('The behaviour is disabled')
 }

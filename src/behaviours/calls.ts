@@ -3,13 +3,15 @@
  * the end of its connection.
  */
 
-import { AbortError, StreamUpgradeError, TimeoutError } from '../errors.ts'
+import { AbortError, StreamUpgradeError, TimeoutError, describeFailure } from '../errors.ts'
 import { checkCallOptions } from './call-options.ts'
 import { SignalWatch } from './signal-watch.ts'
 import { TimedSet } from './timed-set.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { ConnectionId } from '../core/ids.ts'
+import type { Instant } from '../core/instant.ts'
 import type { PollContext } from '../core/poll.ts'
+import type { StreamFailure, StreamPhase } from '../errors.ts'
 import type { CallOptions } from './call-options.ts'
 import type { Abortable } from './signal-watch.ts'
 
@@ -44,6 +46,12 @@ export class Call<Result> implements Abortable {
   readonly timeoutMs: number
   /** The caller's, if there is one. */
   readonly signal: AbortSignal | undefined
+  /** How far it came: `queue` until a stream is asked for, then `open`, and `upgrade` once there is one. */
+  phase: StreamPhase = 'queue'
+  /** The names proposed so far, as far as they are known here. */
+  tried: readonly string[] = []
+  /** As of the first poll after it began: the time is known in a poll only. */
+  startedAt: Instant | undefined
   readonly #calls: Calls<Result>
   #settle: Settle<Result> | undefined
 
@@ -76,8 +84,15 @@ export class Call<Result> implements Abortable {
   }
 
   /** See {@link Abortable}. */
-  aborted (reason: unknown): void {
-    this.#calls.abandon(this, this.#calls.abortError(reason))
+  aborted (reason: unknown, at: Instant): void {
+    const elapsedMs = Math.max(0, at - (this.startedAt ?? at))
+    this.#calls.abandon(this, this.#calls.abortError(this.failure(elapsedMs), reason))
+  }
+
+  /** Where it ends, if it ends now. */
+  failure (elapsedMs: number): StreamFailure {
+    const { phase, tried, peer, connection: connectionId = '' } = this
+    return { phase, tried, direction: 'outbound', peer, connectionId, elapsedMs }
   }
 
   #end (): Settle<Result> | undefined {
@@ -93,6 +108,8 @@ export class Calls<Result> {
   readonly #init: CallsInit<Result>
   readonly #open = new TimedSet<Call<Result>>()
   readonly #signals = new SignalWatch()
+  /** Those that no poll has dated yet. */
+  #undated: Array<Call<Result>> = []
 
   constructor (init: CallsInit<Result>) {
     this.#init = init
@@ -109,15 +126,16 @@ export class Calls<Result> {
     const { action, maxOpen } = this.#init
     checkCallOptions(options, action)
     const { signal, timeoutMs: timeout = defaultTimeoutMs } = options
+    const failure = { phase: 'queue', tried: [], direction: 'outbound', peer: target.peer, connectionId: target.connection ?? '', elapsedMs: 0 } as const
     if (signal?.aborted === true) {
-      throw this.abortError(signal.reason)
+      throw this.abortError(failure, signal.reason)
     }
     if (this.#open.size >= maxOpen) {
-      const failure = { phase: 'queue', tried: [], direction: 'outbound', peer: target.peer, connectionId: target.connection ?? '', elapsedMs: 0 } as const
       throw new StreamUpgradeError(`${action}: ${maxOpen} calls are open already`, 'limit', failure)
     }
     const call = new Call(this, target, signal, timeout)
     this.#open.add(call, timeout)
+    this.#undated.push(call)
     if (signal !== undefined) {
       this.#signals.add(signal, call)
     }
@@ -126,8 +144,13 @@ export class Calls<Result> {
 
   /** Ends the calls whose deadline passed, and asks to be polled at the next one. */
   poll (cx: PollContext): void {
+    if (this.#undated.length > 0) {
+      this.#undated.forEach((call) => { call.startedAt = cx.now })
+      this.#undated = []
+    }
     for (const call of this.#open.takeExpired(cx)) {
-      this.abandon(call, new TimeoutError(`${this.#init.action}: ${call.timeoutMs} ms have passed`))
+      const failure = call.failure(call.timeoutMs)
+      this.abandon(call, new TimeoutError(`${this.#init.action}: ${call.timeoutMs} ms have passed (${describeFailure(failure)})`, failure))
     }
   }
 
@@ -161,8 +184,8 @@ export class Calls<Result> {
   }
 
   /** What a call ends with when its signal aborts. */
-  abortError (reason: unknown): AbortError {
-    return new AbortError(`${this.#init.action}: the signal aborted`, undefined, { cause: reason })
+  abortError (failure: StreamFailure, reason: unknown): AbortError {
+    return new AbortError(`${this.#init.action}: the signal aborted (${describeFailure(failure)})`, failure, { cause: reason })
   }
 
   #of (connection: ConnectionId): Array<Call<Result>> {

@@ -6,7 +6,8 @@
  *   outbound ─┤
  *             └── push: when something changed and the peer takes pushes; one stream at a time, so many at once, then at a
  *                 bounded rate. What changes meanwhile is told with the next one, so the last state is always told.
- *   inbound ──── asked, and pushed to: so many streams at a time, the next one is reset
+ *   inbound ──── asked, and pushed to: so many streams at a time, the next one is reset. Pushes are read as they come and
+ *                taken in at a bounded rate, those that wait as one: a peer that pushes in a loop costs no more than its bytes
  * ```
  *
  * What it says of protocols is what this very connection accepts. What it hears replaces all that this peer said before, on
@@ -20,10 +21,12 @@ import { Outbox } from '../handler/outbox.ts'
 import { SupportedProtocols } from '../protocols/supported-protocols.ts'
 import { readMessages, splitMessage, writeMessages } from './identify-frames.ts'
 import { parseIdentify } from './identify-info.ts'
+import { saidAfter } from './identify-message.ts'
 import { IDENTIFY_PROTOCOL, IDENTIFY_PROTOCOLS, IDENTIFY_PUSH_PROTOCOL } from './identify-protocols.ts'
 import { Paced } from './paced.ts'
 import { asError } from './stream-io.ts'
 import { TimedSet } from './timed-set.ts'
+import type { Connection as HostConnection } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { ConnectionEvent, ConnectionHandler, HandlerOutput } from '../behaviour/connection-handler.ts'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
@@ -35,12 +38,17 @@ import type { ProtocolsChange } from '../protocols/protocols-change.ts'
 import type { IdentifyLimits } from './identify-frames.ts'
 import type { IdentifyHost } from './identify-host.ts'
 import type { IdentifyInfo } from './identify-info.ts'
+import type { IdentifyMessage } from './identify-message.ts'
 
 /** A peer asks once per connection, and pushes one by one; some leave a stream to end later. */
 const MAX_INBOUND_STREAMS = 4
 
 /** What came of streams and waits to be taken, when no other stream is let in: nobody takes events in a stall (S8.3). */
 const MAX_WAITING = 256
+
+/** Pushes of a peer that are taken in at once, and milliseconds until one more may be: an honest peer is slower. */
+const HEARD_BURST = 10
+const HEARD_INTERVAL_MS = 1000
 
 /** What went wrong: asking the peer, answering it, telling it of a change, or hearing of one. */
 export type IdentifyAction = 'ask' | 'answer' | 'push' | 'hear'
@@ -74,6 +82,12 @@ export type IdentifyPurpose = 'ask' | 'push'
 
 type Output = HandlerOutput<IdentifyEvent, IdentifyPurpose>
 
+/** What a peer said in pushes, and where, until it is taken in. */
+interface Heard {
+  readonly message: IdentifyMessage
+  readonly connection: HostConnection | undefined
+}
+
 /** Identify on one connection. */
 export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, IdentifyEvent, IdentifyPurpose> {
   readonly #config: IdentifyConfig
@@ -90,7 +104,12 @@ export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, Ident
   #isDirty = false
   #isPushing = false
   #takesPushes = false
+  /** The peer refused a push, and there was no change since that it would have to be told, nor did it say that it takes them. */
+  #isRefused = false
   #hasLeftOut = false
+  readonly #heardPace = new Paced(HEARD_BURST, HEARD_INTERVAL_MS)
+  /** Pushes that were not taken in yet, as one. */
+  #heard: Heard | undefined
   /** One message after the other is taken in, in the order in which they were read. */
   #taken: Promise<unknown> = Promise.resolve()
   /** Bounded where streams come in, each of which gives three values at most; those of our own are paced. */
@@ -118,9 +137,11 @@ export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, Ident
     for (const stream of this.#streams.takeExpired(cx)) {
       stream.abort(new TimeoutError(`Identify has taken ${this.#config.timeoutMs} ms`))
     }
+    this.#takeHeard(cx.now)
     const output = this.#outbox.poll(cx)
     const next = output === PENDING ? this.#request(cx.now) : output
-    cx.wakeAt(earliest(this.#streams.nextDeadline, this.#mayPush ? this.#pace.nextAt : NEVER))
+    const nextPush = this.#mayPush ? this.#pace.nextAt : NEVER
+    cx.wakeAt(earliest(earliest(this.#streams.nextDeadline, nextPush), this.#heard === undefined ? NEVER : this.#heardPace.nextAt))
     return next
   }
 
@@ -136,7 +157,9 @@ export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, Ident
       case 'local-protocols-change':
         this.#local.apply(event.change)
         // Before the first poll there is nobody to whom it could have been said otherwise.
-        this.#isDirty ||= this.#cx !== undefined
+        if (this.#cx !== undefined) {
+          this.#changed()
+        }
         break
       case 'remote-protocols-change':
         this.#remoteChanged(event.change)
@@ -157,14 +180,19 @@ export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, Ident
         }
         break
       case 'addresses-changed':
-        this.#isDirty = true
+        this.#changed()
     }
   }
 
   // ------------------------------------------------------------------------------------------------------- outbound
 
   get #mayPush (): boolean {
-    return this.#isDirty && this.#takesPushes && !this.#isPushing
+    return this.#isDirty && this.#takesPushes && !this.#isRefused && !this.#isPushing
+  }
+
+  #changed (): void {
+    this.#isDirty = true
+    this.#isRefused = false
   }
 
   #request (now: Instant): Poll<Output> {
@@ -184,8 +212,8 @@ export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, Ident
   #refused (purpose: IdentifyPurpose, error: StreamUpgradeError): void {
     this.#isPushing &&= purpose !== 'push'
     if (purpose === 'push' && error.kind === 'negotiation-failed') {
-      // It is not asked again before it says that it takes them.
-      this.#takesPushes = false
+      // It may have been a matter of the moment, as it said that it takes them: the next change is another try.
+      this.#isRefused = true
     }
     if (error.kind !== 'connection-closed') {
       this.#failed(purpose, error)
@@ -214,6 +242,7 @@ export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, Ident
   #remoteChanged ({ type, protocols }: ProtocolsChange): void {
     if (protocols.has(IDENTIFY_PUSH_PROTOCOL)) {
       this.#takesPushes = type === 'added'
+      this.#isRefused = false
     }
   }
 
@@ -270,8 +299,33 @@ export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, Ident
     const connection = this.#host.connectionOf(peer, stream)
     const message = await readMessages(stream, this.#config)
     await closeBoth(stream)
+    if (type === 'pushed') {
+      const said = this.#heard?.message
+      this.#heard = { message: said === undefined ? message : saidAfter(said, message), connection: connection ?? this.#heard?.connection }
+      this.#cx?.wake()
+    } else {
+      // It is all that the peer says of itself, and newer.
+      this.#heard = undefined
+      await this.#take(type, message, connection)
+    }
+  }
+
+  /** Takes in what was pushed, if it is time. */
+  #takeHeard (now: Instant): void {
+    const heard = this.#heard
+    if (heard === undefined || this.#heardPace.nextAt > now) {
+      return
+    }
+    this.#heard = undefined
+    this.#heardPace.take(now)
+    this.#take('pushed', heard.message, heard.connection).catch((thrown: unknown) => { this.#failed('hear', asError(thrown)) })
+  }
+
+  async #take (type: 'identified' | 'pushed', message: IdentifyMessage, connection: HostConnection | undefined): Promise<void> {
+    const { peer } = this.#connection
     const taken = this.#taken.then(async () => {
       const info = await parseIdentify(peer, message)
+      this.#isRefused &&= !info.protocols.includes(IDENTIFY_PUSH_PROTOCOL)
       this.#outbox.push({ type: 'report-remote-protocols', change: 'replaced', protocols: info.protocols })
       await this.#host.remember(peer, message, info, connection)
       this.#emit({ type, info })

@@ -116,3 +116,16 @@ export function joinMessages (messages: readonly IdentifyMessage[]): IdentifyMes
     protocols: [...new Set(messages.flatMap(({ protocols }) => protocols))]
   }
 }
+
+/** What two pushes say, of which the first was not taken in: the later one counts, and what it leaves out is as before. */
+export function saidAfter (before: IdentifyMessage, message: IdentifyMessage): IdentifyMessage {
+  return {
+    ...message,
+    publicKey: message.publicKey ?? before.publicKey,
+    listenAddrs: message.listenAddrs.length === 0 ? before.listenAddrs : message.listenAddrs,
+    observedAddr: message.observedAddr ?? before.observedAddr,
+    protocolVersion: message.protocolVersion ?? before.protocolVersion,
+    agentVersion: message.agentVersion ?? before.agentVersion,
+    signedPeerRecord: message.signedPeerRecord ?? before.signedPeerRecord
+  }
+}

@@ -14,6 +14,11 @@ export class LazySignal {
     return this.#controller.signal
   }
 
+  /** Whether {@link abort} was called. */
+  get isOver (): boolean {
+    return this.#end !== undefined
+  }
+
   /** Aborts; only the first call has an effect. */
   abort (reason: unknown): void {
     this.#end ??= { reason }

@@ -131,7 +131,7 @@ export class PeerCalls<Result, Message> {
     if (failure.peer !== undefined && failure.kind !== 'condition-false') {
       const cause = new DialFailureError(failure)
       for (const [call] of this.#takeWaiting(failure.peer)) {
-        call.reject(new NotConnectedError(`${this.#init.action}: there is no connection to ${call.peer.toString()}, and none could be had`, { cause }))
+        call.reject(new NotConnectedError(`${this.#init.action}: there is no connection to ${call.peer.toString()}, and none could be had: ${cause.message}`, { cause }))
       }
     }
   }

@@ -133,6 +133,7 @@ class PingBehaviour implements NetworkBehaviour<PingEvent, PingNow, PingReport> 
   async ping (peer: PeerId, options: CallOptions = {}): Promise<number> {
     const connection = this.#connections.oldest(peer, 'Cannot ping')
     const call = this.#calls.start({ peer, connection }, options, Infinity)
+    call.phase = 'open'
     this.#outbox.push({ type: 'notify-handler', peer, connection, event: { type: 'ping-now' }, token: call })
     return await call.promise
   }

@@ -196,6 +196,9 @@ export class ProtocolHandler<Event, Context> implements ConnectionHandler<Protoc
   }
 
   #request ({ protocols = namesOf(this.#config.protocols), lazy, call, timeoutMs }: Omit<Partial<OpenForCall>, 'type'>): void {
+    if (call !== undefined) {
+      call.phase = 'open'
+    }
     this.#requests.push({ type: 'outbound-stream-request', protocols, timeoutMs, lazy, info: call, token: call })
   }
 

@@ -156,6 +156,7 @@ export class RequestHandler<Request, Response> implements ConnectionHandler<Requ
       const { call, lazy } = info
       if (!call.isSettled) {
         this.#active.set(call, undefined)
+        call.phase = 'open'
         const protocols = namesOf(this.#config.protocols)
         return { type: 'outbound-stream-request', protocols, timeoutMs: call.timeoutMs, lazy, info, token: call }
       }
@@ -165,6 +166,8 @@ export class RequestHandler<Request, Response> implements ConnectionHandler<Requ
 
   async #exchange (stream: NegotiatedStream, { request, call }: OutboundRequest): Promise<void> {
     this.#active.set(call, stream)
+    call.phase = 'upgrade'
+    call.tried = [stream.protocol]
     try {
       if (call.isSettled) {
         throw new AbortError('The caller went away before the stream was negotiated')

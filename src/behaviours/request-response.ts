@@ -13,6 +13,7 @@ import { parseListing } from './listing.ts'
 import { PeerCalls } from './peer-calls.ts'
 import { checkCallback } from './stream-callback.ts'
 import { RequestHandler } from './request-handler.ts'
+import { isProtocolList } from '../protocols/protocol-list.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { NetworkBehaviour } from '../behaviour/network-behaviour.ts'
 import type { OptionTable } from '../core/options.ts'
@@ -120,7 +121,11 @@ export function requestResponse (init: RequestResponseInit & { codec?: Codec<Uin
   const { runOnLimitedConnection, ...limits } = parseOptions(OPTIONS, rest, ACTION)
   checkCallback('serve', serve, ACTION)
   checkCodec(codec, ACTION)
-  return new RequestResponseBehaviour({ protocols: parseListing(protocols, ACTION), serve, codec, limits }, runOnLimitedConnection)
+  const listing = parseListing(protocols, ACTION)
+  if (!isProtocolList(listing) && listing.length === 0) {
+    throw new TypeError(`${ACTION}: protocols must hold at least one name, received none; names that come later go into a ProtocolList`)
+  }
+  return new RequestResponseBehaviour({ protocols: listing, serve, codec, limits }, runOnLimitedConnection)
 }
 
 takesOptions(requestResponse, 'requestResponse')

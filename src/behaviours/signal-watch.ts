@@ -1,7 +1,13 @@
+import type { Instant } from '../core/instant.ts'
+
 /** Somebody who waits for a signal. */
 export interface Abortable {
-  /** The signal aborted. Must not throw. */
-  aborted (reason: unknown): void
+  /**
+   * The signal aborted. Must not throw.
+   *
+   * @param at - when, on the scale of `performance.now()`
+   */
+  aborted (reason: unknown, at: Instant): void
 }
 
 /**
@@ -41,9 +47,9 @@ class Waiting implements EventListenerObject {
     signal.addEventListener('abort', this)
   }
 
-  handleEvent (): void {
+  handleEvent ({ timeStamp }: { readonly timeStamp: number }): void {
     for (const abortable of [...this.abortables]) {
-      abortable.aborted(this.#signal.reason)
+      abortable.aborted(this.#signal.reason, timeStamp)
     }
   }
 

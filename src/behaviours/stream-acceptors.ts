@@ -1,4 +1,4 @@
-import { AbortError, DuplicateProtocolError } from '../errors.ts'
+import { AbortError, DuplicateProtocolError, InvalidStateError } from '../errors.ts'
 import { ProtocolList } from '../protocols/protocol-list.ts'
 import { streamProtocol } from '../protocols/stream-protocol.ts'
 import { StreamQueue } from './accepted-streams.ts'
@@ -15,6 +15,7 @@ export class StreamAcceptors {
   readonly names: ProtocolList = new ProtocolList()
   readonly #byName = new Map<string, Take>()
   readonly #queues = new Set<StreamQueue>()
+  #hasStopped = false
 
   /** Gives a stream to whoever takes those of its name; the last one may have gone while it was negotiated. */
   take (stream: NegotiatedStream, context: StreamContext): ReturnType<Take> {
@@ -31,10 +32,14 @@ export class StreamAcceptors {
    *
    * @param onRejected - there was no room for one: once per peer until one is taken
    * @throws DuplicateProtocolError when somebody takes them already
+   * @throws InvalidStateError when the node has stopped: the iteration would never end
    * @throws TypeError or RangeError for a name that is none
    */
   accept (protocol: string, limits: AcceptLimits, signal: AbortSignal | undefined, onRejected: (accepted: AcceptedStream) => void): StreamQueue {
     const name = this.#free(protocol)
+    if (this.#hasStopped) {
+      throw new InvalidStateError(`Cannot accept streams of "${name}": the node has stopped`)
+    }
     const take: Take = (stream, context) => {
       // Made for this stream; a copy would make its signal.
       const accepted: AcceptedStream = Object.assign(context, { stream })
@@ -78,8 +83,14 @@ export class StreamAcceptors {
     return serving
   }
 
+  /** The node has started again. */
+  restart (): void {
+    this.#hasStopped = false
+  }
+
   /** Nothing comes any more: whoever waits is told. */
-  endIterations (): void {
+  stop (): void {
+    this.#hasStopped = true
     for (const queue of this.#queues) {
       queue.end()
     }

@@ -17,27 +17,32 @@ interface Yielded<Event> {
 
 /** The callbacks that run over the streams of one connection, and what they yield. */
 export class StreamRuns<Event> {
-  readonly #runs = new Set<StreamRun<Event>>()
-  /** Not bounded: every run has one event in it at most. */
-  readonly #yields: BoundedQueue<Yielded<Event>> = new BoundedQueue(Infinity)
+  /** There while there are any. */
+  #runs: Set<StreamRun<Event>> | undefined
+  /** Not bounded: every run has one event in it at most. Made for the first event. */
+  #yields: BoundedQueue<Yielded<Event>> | undefined
   #cx: PollContext | undefined
   #hasEnded = false
 
   /** Runs a callback over `stream`. The promise ends with it, and rejects if it failed while the stream was well. */
   async run (stream: NegotiatedStream, start: StartCallback<Event>): Promise<void> {
     const run = new StreamRun<Event>(stream, async event => { await this.#yield(event) })
+    this.#runs ??= new Set()
     this.#runs.add(run)
     try {
       await run.start(start)
     } finally {
-      this.#runs.delete(run)
+      this.#runs?.delete(run)
+      if (this.#runs?.size === 0) {
+        this.#runs = undefined
+      }
     }
   }
 
   /** The oldest event that nobody took. */
   poll (cx: PollContext): Poll<Event> {
     this.#cx = cx
-    const yielded = this.#yields.shift()
+    const yielded = this.#yields?.shift()
     if (yielded === undefined) {
       return PENDING
     }
@@ -48,7 +53,7 @@ export class StreamRuns<Event> {
   /** The connection ends: every run is told, and its generator returned. Events yielded before can still be polled. */
   end (reason: Error): void {
     this.#hasEnded = true
-    for (const run of this.#runs) {
+    for (const run of this.#runs ?? []) {
       run.fail(reason)
     }
   }
@@ -58,6 +63,7 @@ export class StreamRuns<Event> {
       return
     }
     await new Promise<void>((resolve) => {
+      this.#yields ??= new BoundedQueue(Infinity)
       this.#yields.push({ event, taken: resolve })
       this.#cx?.wake()
     })

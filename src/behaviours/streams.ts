@@ -78,7 +78,12 @@ export interface Streams extends NetworkBehaviour<StreamRejected, unknown, unkno
    * The iteration ends, and the name is offered no more, with `break`, `return()`, `await using`, the signal, or when the
    * node stops; streams that still wait are reset.
    *
+   * A connection gives the streams of a name to the first part in composition order that lists it then (S3.4). So a name that
+   * a later behaviour has as well, or another service of the node, is taken over while it is accepted, and given back after
+   * that; of one that an earlier behaviour has nothing comes. Either is logged as a warning.
+   *
    * @throws DuplicateProtocolError when the name is accepted, or served, already
+   * @throws InvalidStateError when the node has stopped, until it is started again
    * @throws TypeError or RangeError for a name that is none, or an option that is unknown or out of range
    *
    * @example
@@ -135,7 +140,9 @@ class StreamsBehaviour extends ProtocolBehaviour<StreamRejected> implements Stre
   override onSwarmEvent (event: FromSwarm): void {
     super.onSwarmEvent(event)
     if (event.type === 'swarm-stopped') {
-      this.#acceptors.endIterations()
+      this.#acceptors.stop()
+    } else if (event.type === 'swarm-restarted') {
+      this.#acceptors.restart()
     }
   }
 

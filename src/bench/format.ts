@@ -19,15 +19,26 @@ export function significant (value: number): string {
   return text.includes('e') ? value.toFixed(Math.min(20, 2 - Math.floor(Math.log10(Math.abs(value))))) : text
 }
 
-/** `+10.3 %`, of a ratio of 1.103. Large ones are factors: `x 12.1`. */
+/** `+10.3 %`, of a ratio of 1.103. Large ones are factors: `x 12.1`, and `/ 12.1` for its inverse. */
 export function formatChange (ratio: number): string {
   if (ratio >= LARGE) {
-    return `x ${significant(ratio)}`
+    return `x ${formatFactor(ratio)}`
+  }
+  if (ratio > 0 && ratio <= 1 / LARGE) {
+    return `/ ${formatFactor(1 / ratio)}`
   }
   const percent = (ratio - 1) * 100
   const digits = Math.abs(percent).toFixed(1)
   return `${digits === '0.0' ? '' : percent < 0 ? '-' : '+'}${digits} %`
 }
+
+/** Three significant digits of a factor, shortened from ten thousand on: `12.1`, `4065`, `102K`, `1.69M`. */
+export function formatFactor (factor: number): string {
+  return factor < SHORTENED ? significant(factor) : COMPACT.format(factor)
+}
+
+const SHORTENED = 9999.5
+const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 })
 
 /** From here on a factor says more than percents. */
 const LARGE = 10

@@ -1,6 +1,7 @@
 import { count, duration, flag, parseOptions } from '../core/options.ts'
 import type { OptionTable } from '../core/options.ts'
 import type { NegotiationLimits } from '../negotiation/outcome.ts'
+import type { RemoteProtocolsInit } from '../protocols/remote-protocols.ts'
 
 /** Largest body that a prefix of two bytes can announce. */
 const MAX_FRAME_LENGTH = 16_383
@@ -134,3 +135,13 @@ export function negotiationLimits (config: ConnectionConfig): NegotiationLimits 
 }
 
 const limitsOf = new WeakMap<ConnectionConfig, NegotiationLimits>()
+
+/** What each source may report of the peer. */
+export function remoteLimits (config: ConnectionConfig): Readonly<RemoteProtocolsInit> {
+  const { maxRemoteProtocols: maxNames, maxRemoteProtocolsBytes: maxBytes, maxFrameLength } = config
+  const limits = remoteLimitsOf.get(config) ?? Object.freeze({ maxNames, maxBytes, maxNameBytes: maxFrameLength - 1 })
+  remoteLimitsOf.set(config, limits)
+  return limits
+}
+
+const remoteLimitsOf = new WeakMap<ConnectionConfig, Readonly<RemoteProtocolsInit>>()

@@ -115,7 +115,10 @@ export type ConnectionReport =
   | { readonly type: 'connection-idle', readonly until: Instant }
   /** A source reported more of the peer's names than is kept. */
   | { readonly type: 'protocols-truncated', readonly source: 'host' | 'handler', readonly kept: number, readonly dropped: number }
-  /** A limit was met `count` times since the last report of it. */
+  /**
+   * A limit was met `count` times since the last report of it. `maxReports` is no option: so many reports were dropped because
+   * 1024 waited to be read.
+   */
   | { readonly type: 'limit-reached', readonly option: string, readonly limit: number, readonly count: number }
   | { readonly type: 'address-change', readonly address: unknown }
   /** A listed name is not offered (invalid) or belongs to an earlier part (shadowed); once per name. */

@@ -16,6 +16,7 @@ import type { ConnectionConfig } from './connection-config.ts'
 import type { ConnectionLoad } from './connection-meter.ts'
 import type { HandlerTask } from './connection-output.ts'
 import type { MuxerPort, StreamOpening, StreamPort } from './muxer-port.ts'
+import type { NegotiatingStreamsOwner } from './negotiating-streams.ts'
 import type { Outlet } from './outlet.ts'
 import type { RootHandler } from './root-handler.ts'
 
@@ -33,28 +34,34 @@ export interface ConnectionStreamsParts<Stream, FromBehaviour, ToBehaviour> {
 }
 
 /** All streams of a connection: asked for, arriving, negotiating, and negotiated until their end. */
-export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> {
+export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> implements NegotiatingStreamsOwner {
   readonly counted: CountedStreams<Stream>
   readonly inbound: InboundStreams<Stream, FromBehaviour, ToBehaviour>
   readonly outbound: OutboundStreams<Stream, FromBehaviour, ToBehaviour>
   /** No deadline of a stream or request is earlier than this. */
   nextDeadline: Instant = NEVER
   readonly #outlet: Outlet<Stream, ToBehaviour>
+  readonly #waker: Waker
 
   constructor (parts: ConnectionStreamsParts<Stream, FromBehaviour, ToBehaviour>) {
     const { outlet, root, config, muxer, local, remote, hostProtocols, waker } = parts
-    const owner = {
-      streamWoke: (): void => { waker.wake() },
-      deadlineAdded: (instant: Instant): void => {
-        this.nextDeadline = earliest(this.nextDeadline, instant)
-        waker.wake()
-      }
-    }
     this.#outlet = outlet
+    this.#waker = waker
     this.counted = new CountedStreams(config.streamCloseTimeoutMs)
     const desk = new StreamDesk(outlet, root, this.counted)
-    this.inbound = new InboundStreams({ desk, config, muxer, local, hostProtocols, owner })
-    this.outbound = new OutboundStreams({ desk, config, muxer, remote, owner })
+    this.inbound = new InboundStreams({ desk, config, muxer, local, hostProtocols, owner: this })
+    this.outbound = new OutboundStreams({ desk, config, muxer, remote, owner: this })
+  }
+
+  /** See {@link NegotiatingStreamsOwner}. */
+  streamWoke (): void {
+    this.#waker.wake()
+  }
+
+  /** See {@link NegotiatingStreamsOwner}. */
+  deadlineAdded (instant: Instant): void {
+    this.nextDeadline = earliest(this.nextDeadline, instant)
+    this.#waker.wake()
   }
 
   /** Whether any stream or request holds the connection open (S6.2). */

@@ -81,7 +81,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     this.#streams = streams
     this.#inbox = inbox
     this.#outputs = new HandlerOutputs(outlet, root, sets, streams, config.maxHandlerEventsPerTurn)
-    this.#news = new HostNews(outlet, root, sets, config.remoteReportsPerSecond)
+    this.#news = new HostNews(outlet, root, sets, config.remoteReportsPerSecond, config.maxRemoteProtocols)
     this.#lifecycle = new Lifecycle({ outlet, root, streams, inbox, muxer, config })
     sets.diff()
     turn.wake()
@@ -180,11 +180,15 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     this.#streams.outbound.openingFailed(opening, error, reason)
   }
 
-  /** A stream that the host negotiates by itself: it holds the connection open until it ends (S6.3). */
-  handleForeignStream (port: StreamPort<Stream>): void {
+  /**
+   * A stream that the host negotiates by itself: it holds the connection open until it ends (S6.3).
+   *
+   * @param direction - `inbound`: the peer opened it
+   */
+  handleForeignStream (port: StreamPort<Stream>, direction: Direction): void {
     this.#input()
     if (this.#lifecycle.isOpen) {
-      this.#streams.counted.add(port, { isCounted: true, isInbound: false, slot: undefined })
+      this.#streams.counted.add(port, { isCounted: true, isInbound: direction === 'inbound', slot: undefined })
     }
   }
 
@@ -346,7 +350,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   poll (now: Instant): Poll<ConnectionOutput<Stream, ToBehaviour>> {
     const { restsUntil } = this.#lifecycle
     if (this.#turn.isResting && now < restsUntil && now < this.#streams.nextDeadline && now < this.#root.wakeInstant
-      && now < this.#news.deadline) {
+      && now < this.#news.deadline && now < this.#outlet.limitsDueAt) {
       this.#outlet.now = now
       return PENDING
     }
@@ -364,20 +368,20 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   }
 
   /**
-   * The next thing for whoever watches, or PENDING. A reader that never reads loses the newest beyond 1024.
+   * The next thing for whoever watches, or PENDING. For a reader who lets more than 1024 wait, changes of protocol sets are
+   * folded into one per side, and the others are dropped and counted.
    *
    * @throws InvalidStateError when called from inside a poll of this connection
    */
   pollReport (): Poll<ConnectionReport> {
     this.#turn.refuse()
-    const { reports } = this.#outlet
-    return reports.size === 0 ? PENDING : reports.shift() ?? PENDING
+    return this.#outlet.takeReport() ?? PENDING
   }
 
   /** When to poll again if nothing happens before; `Infinity` for never. */
   pollTimeout (): Instant {
     const { deadline, isOpen } = this.#lifecycle
-    return isOpen ? earliest(deadline, this.#news.deadline) : deadline
+    return isOpen ? earliest(deadline, earliest(this.#news.deadline, this.#outlet.limitsDueAt)) : deadline
   }
 
   // ---------------------------------------------------------------------------------------------------- the loop
@@ -446,7 +450,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   }
 
   #serveInbox (): boolean {
-    this.#tellRefused()
+    this.#inbox.reportRefused(this.#outlet)
     const command = this.#inbox.shift()
     switch (command?.type) {
       case undefined:
@@ -457,14 +461,6 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
       case 'event':
         this.#deliver(command.event, command.token)
         return true
-    }
-  }
-
-  /** Whoever sent them knows already, by their receipt (S7.11); this is for whoever watches. */
-  #tellRefused (): void {
-    const refused = this.#inbox.takeRefused()
-    if (refused > 0) {
-      this.#outlet.limitReached('maxQueuedBehaviourEvents', this.#inbox.maxEvents, refused)
     }
   }
 
@@ -481,6 +477,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
       return false
     }
     const { now } = this.#outlet
+    this.#outlet.reportLimits()
     this.#root.expire(now)
     this.#streams.expire(now)
     return true
@@ -488,7 +485,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
 
   get #isDue (): boolean {
     const { now } = this.#outlet
-    return now >= this.#streams.nextDeadline || now >= this.#root.wakeInstant
+    return now >= this.#streams.nextDeadline || now >= this.#root.wakeInstant || now >= this.#outlet.limitsDueAt
   }
 
   // ---------------------------------------------------------------------------------------------------- turns

@@ -43,7 +43,8 @@ export function isCountedProtocol (protocol: string): boolean {
 
 /** Negotiated streams until both their directions are closed, and which of them hold the connection open (S6.3). */
 export class CountedStreams<Stream> {
-  readonly #entries: LinkedList<Entry<Stream>> = new LinkedList()
+  /** There while there are any. */
+  #entries: LinkedList<Entry<Stream>> | undefined
   readonly #closeTimeoutMs: number
   #counted = 0
   #inbound = 0
@@ -88,6 +89,7 @@ export class CountedStreams<Stream> {
     if (this.#entryOf(port) === undefined) {
       const { isCounted, isInbound } = counts
       const entry = new Entry(port, counts)
+      this.#entries ??= new LinkedList()
       this.#entries.push(entry)
       placesOf(port).counted = entry
       this.#counted += isCounted ? 1 : 0
@@ -124,18 +126,25 @@ export class CountedStreams<Stream> {
     this.#inbound -= entry.isInbound ? 1 : 0
     entry.slot?.release()
     placesOf(port).counted = undefined
-    return this.#entries.remove(entry)
+    this.#entries?.remove(entry)
+    if (this.#entries?.size === 0) {
+      this.#entries = undefined
+    }
+    return true
   }
 
-  /** Takes out the streams whose peer did not end them in time, but for those that wait for an answer of the peer. */
+  /**
+   * Takes out the streams whose peer did not end them in time, but for those that wait for an answer of the peer: who reads is
+   * looked after again when as much time has passed.
+   */
   expire (now: Instant): Array<StreamPort<Stream>> {
     const expired: Array<StreamPort<Stream>> = []
-    for (const entry of this.#entries) {
+    for (const entry of this.#entries ?? []) {
       if (entry.resetAt > now) {
         continue
       }
-      if (entry.port.isRead === true) {
-        entry.resetAt = NEVER
+      if (entry.port.wasRead?.() === true) {
+        entry.resetAt = addDuration(now, this.#closeTimeoutMs)
       } else {
         expired.push(entry.port)
       }
@@ -149,7 +158,7 @@ export class CountedStreams<Stream> {
   /** The earliest instant at which a stream is to be reset. */
   nextDeadline (): Instant {
     let next = NEVER
-    for (const { resetAt } of this.#entries) {
+    for (const { resetAt } of this.#entries ?? []) {
       next = earliest(next, resetAt)
     }
     return next
@@ -157,7 +166,7 @@ export class CountedStreams<Stream> {
 
   /** Streams that hold the connection open, oldest first. */
   * counted (): Iterable<StreamPort<Stream>> {
-    for (const { port, isCounted } of this.#entries) {
+    for (const { port, isCounted } of this.#entries ?? []) {
       if (isCounted) {
         yield port
       }
@@ -166,19 +175,20 @@ export class CountedStreams<Stream> {
 
   /** All of them, counted or not, oldest first. */
   all (): Iterable<{ readonly port: StreamPort<Stream>, readonly isInbound: boolean }> {
-    return this.#entries
+    return this.#entries ?? []
   }
 
   /** Forgets all of them: the connection has ended. */
   clear (): void {
-    this.#entries.clear()
+    this.#entries?.clear()
+    this.#entries = undefined
     this.#counted = 0
     this.#inbound = 0
   }
 
   #entryOf (port: StreamPort<Stream>): Entry<Stream> | undefined {
     const entry = port.places?.counted
-    return this.#entries.has(entry) ? entry : undefined
+    return this.#entries?.has(entry) === true ? entry : undefined
   }
 
   #ignore (entry: Entry<Stream> | undefined): void {

@@ -1,10 +1,15 @@
 import { NEVER, addDuration } from '../core/instant.ts'
+import { foldReports } from './folded-reports.ts'
 import { HOST_SOURCE } from './protocol-sets.ts'
 import type { Instant } from '../core/instant.ts'
 import type { RemoteReportChange } from '../protocols/remote-protocols.ts'
+import type { RemoteReport } from './folded-reports.ts'
 import type { Outlet } from './outlet.ts'
 import type { ProtocolSets } from './protocol-sets.ts'
 import type { RootHandler } from './root-handler.ts'
+
+/** Reports that wait one by one. More than this are folded, as the host has full ones only, of which one waits at most. */
+const MAX_WAITING = 64
 
 /**
  * What the host learnt about the peer, until it is told to the handler (step 7). Reports about its protocols are applied so
@@ -14,19 +19,23 @@ export class HostNews<Stream, FromBehaviour, ToBehaviour> {
   readonly #outlet: Outlet<Stream, ToBehaviour>
   readonly #root: RootHandler<FromBehaviour, ToBehaviour>
   readonly #sets: ProtocolSets<Stream, FromBehaviour, ToBehaviour>
-  #reports: Array<{ readonly change: RemoteReportChange, readonly protocols: readonly string[] }> = []
+  /** There while any waits. */
+  #reports: RemoteReport[] | undefined
   #address: { readonly address: unknown } | undefined
   readonly #reportIntervalMs: number
+  readonly #maxNames: number
   #nextReportAt: Instant = -Infinity
 
   /**
    * @param reportsPerSecond - most reports about protocols that are applied in a second
+   * @param maxNames - most names that the host holds: when more wait, they do not wait any longer
    */
   constructor (
     outlet: Outlet<Stream, ToBehaviour>, root: RootHandler<FromBehaviour, ToBehaviour>, sets: ProtocolSets<Stream, FromBehaviour, ToBehaviour>,
-    reportsPerSecond: number
+    reportsPerSecond: number, maxNames: number
   ) {
     this.#reportIntervalMs = 1000 / reportsPerSecond
+    this.#maxNames = maxNames
     this.#outlet = outlet
     this.#root = root
     this.#sets = sets
@@ -34,15 +43,18 @@ export class HostNews<Stream, FromBehaviour, ToBehaviour> {
 
   /** When the reports that wait are applied; never, if none does. */
   get deadline (): Instant {
-    return this.#reports.length === 0 ? NEVER : this.#nextReportAt
+    return this.#reports === undefined ? NEVER : this.#nextReportAt
   }
 
   /** What the peer speaks; a full report makes those that wait pointless. */
   report (change: RemoteReportChange, protocols: readonly string[]): void {
-    if (change === 'replaced') {
+    if (change === 'replaced' || this.#reports === undefined) {
       this.#reports = []
     }
     this.#reports.push({ change, protocols })
+    if (this.#reports.length > MAX_WAITING) {
+      this.#reports = this.#folded(this.#reports)
+    }
   }
 
   /** Where the peer is; only the last one counts. */
@@ -62,15 +74,24 @@ export class HostNews<Stream, FromBehaviour, ToBehaviour> {
     const { address } = this.#address
     this.#address = undefined
     this.#outlet.task(this.#root.onConnectionEvent({ type: 'address-change', address }), undefined)
-    this.#outlet.reports.push({ type: 'address-change', address })
+    this.#outlet.report({ type: 'address-change', address })
     return true
+  }
+
+  /** What is taken away is bounded by what the set holds; what is added is not, before it is applied. */
+  #folded (reports: readonly RemoteReport[]): RemoteReport[] {
+    const folded = foldReports(reports, (name) => this.#sets.remote.has(name))
+    if ((folded.at(-1)?.protocols.length ?? 0) > this.#maxNames) {
+      this.#nextReportAt = -Infinity
+    }
+    return folded
   }
 
   /** All that wait, each with a notice of its own (S3.19). */
   #applyReports (): void {
     this.#nextReportAt = addDuration(this.#outlet.now, this.#reportIntervalMs)
-    const reports = this.#reports
-    this.#reports = []
+    const reports = this.#reports ?? []
+    this.#reports = undefined
     for (const { change, protocols } of reports) {
       this.#sets.report(HOST_SOURCE, change, protocols)
     }

@@ -27,16 +27,16 @@ const REASONS: Readonly<Record<AdmissionLimit, RejectReason>> = {
 export class InboundAdmission<Stream> {
   readonly #outlet: Outlet<Stream, unknown>
   readonly #config: ConnectionConfig
-  readonly #rate: OpenRate
+  /** Made with the first stream: it is full by then, as it is to begin with. */
+  #rate: OpenRate | undefined
   /** One error per limit, as a flood must not cost a stack trace each. */
   #errors: Map<AdmissionLimit, AbortError> | undefined
-  #excessSince: Instant = Infinity
-  #lastExcess: Instant = -Infinity
+  /** When streams that were too many began to come, and when the last one did. */
+  #excess: { readonly since: Instant, readonly last: Instant } | undefined
 
   constructor (outlet: Outlet<Stream, unknown>, config: ConnectionConfig) {
     this.#outlet = outlet
     this.#config = config
-    this.#rate = new OpenRate(config.inboundStreamsPerSecond, config.inboundStreamBurst, outlet.now)
   }
 
   /**
@@ -59,7 +59,10 @@ export class InboundAdmission<Stream> {
   }
 
   #limitMet (open: number, hasRoom: boolean): AdmissionLimit | undefined {
-    if (!this.#rate.take(this.#outlet.now)) {
+    const { inboundStreamsPerSecond, inboundStreamBurst } = this.#config
+    const { now } = this.#outlet
+    this.#rate ??= new OpenRate(inboundStreamsPerSecond, inboundStreamBurst, now)
+    if (!this.#rate.take(now)) {
       return 'inboundStreamsPerSecond'
     }
     if (open >= this.#config.maxOpenInboundStreams) {
@@ -70,12 +73,11 @@ export class InboundAdmission<Stream> {
 
   #exceeded (): void {
     const { now } = this.#outlet
-    if (now > addDuration(this.#lastExcess, EXCESS_GAP_MS)) {
-      this.#excessSince = now
-    }
-    this.#lastExcess = now
+    const before = this.#excess
+    const since = before === undefined || now > addDuration(before.last, EXCESS_GAP_MS) ? now : before.since
+    this.#excess = { since, last: now }
     const { closeAfterOverLimitMs } = this.#config
-    if (now >= addDuration(this.#excessSince, closeAfterOverLimitMs)) {
+    if (now >= addDuration(since, closeAfterOverLimitMs)) {
       const error = new ConnectionClosedError(`The peer has opened too many streams for ${closeAfterOverLimitMs} ms (closeAfterOverLimitMs)`)
       this.#outlet.abrupt ??= { reason: 'abuse', error }
     }

@@ -2,6 +2,7 @@ import { NEVER, addDuration } from '../core/instant.ts'
 import type { Instant } from '../core/instant.ts'
 import type { StreamPhase } from '../errors.ts'
 import type { InboundFailureReport } from './connection-output.ts'
+import type { NegotiatingStreamsOwner } from './negotiating-streams.ts'
 import type { Outlet } from './outlet.ts'
 
 /** One report in this time: a peer that fails on purpose must not fill logs. */
@@ -12,8 +13,8 @@ const REPORT_INTERVAL_MS = 1000
  * the last one of each second, with the number of those that it stands for.
  */
 export class InboundFailures {
-  readonly #outlet: Pick<Outlet<unknown, unknown>, 'now' | 'reports' | 'meter'>
-  readonly #onDeadline: (instant: Instant) => void
+  readonly #outlet: Pick<Outlet<unknown, unknown>, 'now' | 'report' | 'meter'>
+  readonly #owner: Pick<NegotiatingStreamsOwner, 'deadlineAdded'>
   /** The last failure that was not reported. */
   #last: InboundFailureReport | undefined
   #suppressed = 0
@@ -21,11 +22,11 @@ export class InboundFailures {
 
   /**
    * @param outlet - gets the reports
-   * @param onDeadline - told when {@link expire} has something to do
+   * @param owner - told when {@link expire} has something to do
    */
-  constructor (outlet: Pick<Outlet<unknown, unknown>, 'now' | 'reports' | 'meter'>, onDeadline: (instant: Instant) => void) {
+  constructor (outlet: Pick<Outlet<unknown, unknown>, 'now' | 'report' | 'meter'>, owner: Pick<NegotiatingStreamsOwner, 'deadlineAdded'>) {
     this.#outlet = outlet
-    this.#onDeadline = onDeadline
+    this.#owner = owner
   }
 
   /** When the last failure is reported. */
@@ -44,7 +45,7 @@ export class InboundFailures {
     }
     this.#last = { type: 'inbound-failure', phase, outcome, proposed, elapsedMs, suppressed: 0, violation }
     this.expire()
-    this.#onDeadline(this.deadline)
+    this.#owner.deadlineAdded(this.deadline)
   }
 
   /** Reports the last failure, if it is time to. */
@@ -57,7 +58,7 @@ export class InboundFailures {
   /** Reports the last failure, as the connection closes. */
   flush (): void {
     if (this.#last !== undefined) {
-      this.#outlet.reports.push({ ...this.#last, suppressed: this.#suppressed })
+      this.#outlet.report({ ...this.#last, suppressed: this.#suppressed })
       this.#last = undefined
       this.#suppressed = 0
       this.#nextAt = addDuration(this.#outlet.now, REPORT_INTERVAL_MS)

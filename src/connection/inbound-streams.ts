@@ -1,11 +1,11 @@
-import { addDuration, earliest } from '../core/instant.ts'
+import { NEVER, addDuration, earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { HandlerFault } from '../handler/handler-fault.ts'
 import { withRoute } from '../handler/route.ts'
 import { ListenerNegotiation } from '../negotiation/listener-negotiation.ts'
 import { NOT_OFFERED } from '../negotiation/outcome.ts'
 import { AgreedNegotiation } from './agreed-negotiation.ts'
-import { ArrivedStreams } from './arrived-streams.ts'
+import { Arrival, ArrivedStreams } from './arrived-streams.ts'
 import { negotiationLimits } from './connection-config.ts'
 import { InboundAdmission } from './inbound-admission.ts'
 import { InboundFailures } from './inbound-failures.ts'
@@ -15,11 +15,10 @@ import { ProtocolSlots } from './protocol-slots.ts'
 import { HANDLER_LEFT, abortOf, errorOf, timeoutOf, upgradeError } from './stream-failure.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Poll } from '../core/poll.ts'
-import type { StreamFailure, StreamUpgradeErrorKind } from '../errors.ts'
+import type { StreamFailure, StreamPhase, StreamUpgradeErrorKind } from '../errors.ts'
 import type { NegotiationLimits, NegotiationOutcome } from '../negotiation/outcome.ts'
 import type { ListedProtocol } from '../protocols/listing-snapshot.ts'
 import type { LocalProtocols } from '../protocols/local-protocols.ts'
-import type { Arrival } from './arrived-streams.ts'
 import type { HostProtocols } from './connection-components.ts'
 import type { ConnectionConfig } from './connection-config.ts'
 import type { InboundFailureReport } from './connection-output.ts'
@@ -51,11 +50,13 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   readonly #config: ConnectionConfig
   readonly #limits: NegotiationLimits
   readonly #local: LocalProtocols
-  readonly #fallback: ((protocol: string) => ListedProtocol | undefined) | undefined
+  readonly #hostProtocols: HostProtocols | undefined
   readonly #muxer: MuxerPort<Stream>
   readonly #admission: InboundAdmission<Stream>
-  readonly #failures: InboundFailures
-  readonly #slots: ProtocolSlots
+  /** Made with the first failure. */
+  #failures: InboundFailures | undefined
+  /** Made with the first stream of a handler. */
+  #slots: ProtocolSlots | undefined
   readonly #arrived = new ArrivedStreams<Stream>()
   readonly #negotiating: NegotiatingStreams<Stream, Machine, Arrival<Stream>>
   readonly #owner: NegotiatingStreamsOwner
@@ -66,12 +67,8 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#limits = negotiationLimits(config)
     this.#muxer = muxer
     this.#admission = new InboundAdmission(desk.outlet, config)
-    this.#failures = new InboundFailures(desk.outlet, instant => { owner.deadlineAdded(instant) })
-    this.#slots = new ProtocolSlots(config.maxInboundStreamsPerProtocol)
     this.#local = local
-    this.#fallback = hostProtocols === undefined
-      ? undefined
-      : name => hostProtocols.offers(name) ? { name, isHost: true, frame: undefined } : undefined
+    this.#hostProtocols = hostProtocols
     this.#negotiating = new NegotiatingStreams(owner)
     this.#owner = owner
   }
@@ -98,7 +95,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   /** Whether the stream of `port` waits for a slot. */
   isWaiting (port: StreamPort<Stream>): boolean {
-    return this.#arrived.has(port)
+    return this.#arrived.holds(port)
   }
 
   /** A stream arrived; one that is not admitted is reset and leaves no trace but a count. */
@@ -121,7 +118,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   /** A stream ended before it had a slot. */
   ended (port: StreamPort<Stream>): void {
     for (const { startedAt } of this.#arrived.take(arrival => arrival.port === port)) {
-      this.#failures.failed('queue', 'reset', startedAt)
+      this.#failed('queue', 'reset', startedAt)
     }
   }
 
@@ -139,7 +136,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
       return this.#pull()
     }
     const { port, listing } = arrival
-    this.#negotiating.add(port, new ListenerNegotiation(listing, this.#limits, this.#fallback), arrival)
+    this.#negotiating.add(port, new ListenerNegotiation(listing, this.#limits, fallbackTo(this.#hostProtocols)), arrival)
     this.#desk.outlet.tellMuxer(() => { port.start() })
     return true
   }
@@ -166,14 +163,14 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   /** Step 2: ends the streams whose deadline passed. */
   expire (now: Instant): void {
     for (const arrival of this.#arrived.take(({ deadline }) => deadline <= now)) {
-      this.#failures.failed('queue', 'timeout', arrival.startedAt)
+      this.#failed('queue', 'timeout', arrival.startedAt)
       this.#resetWaiting(arrival, timeoutOf(this.#failure('queue', arrival.startedAt)))
     }
     for (const stream of this.#negotiating.expired(now)) {
       this.#report(stream, 'timeout')
       this.#fail(stream, 'timeout', timeoutOf(this.#failureOf(stream)))
     }
-    this.#failures.expire()
+    this.#failures?.expire()
   }
 
   /** Parts of the handler have left their composition: upgrades of streams that they would get end. */
@@ -195,12 +192,12 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     for (const stream of this.#negotiating.all()) {
       this.#fail(stream, 'connection-closed', abortOf('The connection closes', this.#failureOf(stream)))
     }
-    this.#failures.flush()
+    this.#failures?.flush()
   }
 
   /** The earliest deadline of all streams here, and of what is to be reported. */
   nextDeadline (): Instant {
-    return earliest(this.#failures.deadline, earliest(this.#negotiating.nextDeadline(), this.#arrived.nextDeadline()))
+    return earliest(this.#failures?.deadline ?? NEVER, earliest(this.#negotiating.nextDeadline(), this.#arrived.nextDeadline()))
   }
 
   /** Takes a stream that the muxer holds back (S5.9); one that it gave before is none (S5.11). */
@@ -230,7 +227,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   #arrival (port: StreamPort<Stream>): Arrival<Stream> {
     const { outlet, root } = this.#desk
     const timeoutMs = Math.max(this.#config.inboundTimeoutMs, root.inboundTimeoutMs)
-    return { port, listing: this.#local.snapshot(), startedAt: outlet.now, deadline: addDuration(outlet.now, timeoutMs) }
+    return new Arrival(port, this.#local.snapshot(), outlet.now, addDuration(outlet.now, timeoutMs))
   }
 
   /** The turn of an agreed stream has come, after the diff: the names are those of now. */
@@ -275,6 +272,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     if (stream.hasEnded) {
       return true
     }
+    this.#slots ??= new ProtocolSlots(this.#config.maxInboundStreamsPerProtocol)
     stream.slot = this.#slots.take(protocol)
     if (stream.slot !== undefined) {
       return true
@@ -340,7 +338,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   #refuse (stream: Inbound<Stream>): void {
     const failure = this.#failureOf(stream)
     this.#negotiating.remove(stream)
-    this.#failures.failed(failure.phase, 'failed', stream.ticket.startedAt, stream.machine.lastProposed)
+    this.#failed(failure.phase, 'failed', stream.ticket.startedAt, stream.machine.lastProposed)
     this.#desk.reset(stream, abortOf(HANDLER_LEFT, failure))
   }
 
@@ -380,8 +378,13 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   /** Failures before the hand-over have no owner, but for those of an upgrade. */
   #report ({ upgrading, machine, ticket }: Inbound<Stream>, outcome: InboundFailureReport['outcome']): void {
     if (upgrading === undefined) {
-      this.#failures.failed(machine.phase, outcome, ticket.startedAt, machine.lastProposed)
+      this.#failed(machine.phase, outcome, ticket.startedAt, machine.lastProposed)
     }
+  }
+
+  #failed (phase: StreamPhase, outcome: InboundFailureReport['outcome'], startedAt: Instant, proposed?: string): void {
+    this.#failures ??= new InboundFailures(this.#desk.outlet, this.#owner)
+    this.#failures.failed(phase, outcome, startedAt, proposed)
   }
 
   #failure (phase: 'queue' | 'upgrade', startedAt: Instant): StreamFailure {
@@ -392,4 +395,9 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     const phase = stream.upgrading === undefined ? stream.machine.phase : 'upgrade'
     return this.#desk.outlet.failure(phase, [], 'inbound', stream.ticket.startedAt)
   }
+}
+
+/** Finds names that the host serves and that are not on the list, in case that is behind. */
+function fallbackTo (host: HostProtocols | undefined): ((name: string) => ListedProtocol | undefined) | undefined {
+  return host === undefined ? undefined : name => host.offers(name) ? { name, isHost: true, frame: undefined } : undefined
 }

@@ -1,4 +1,5 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
+import type { Outlet } from './outlet.ts'
 
 /** What waits for step 1. */
 export type Command<FromBehaviour> =
@@ -9,8 +10,8 @@ export type Command<FromBehaviour> =
 export class Inbox<FromBehaviour> {
   /** Most events that wait. */
   readonly maxEvents: number
-  /** Bounded by the two methods that fill it. */
-  readonly #commands: BoundedQueue<Command<FromBehaviour>> = new BoundedQueue(Infinity)
+  /** Bounded by the two methods that fill it, and there while anything is in it. */
+  #commands: BoundedQueue<Command<FromBehaviour>> | undefined
   #events = 0
   #refused = 0
   #isCloseAsked = false
@@ -29,27 +30,31 @@ export class Inbox<FromBehaviour> {
       return false
     }
     this.#events++
-    return this.#commands.push({ type: 'event', event, token })
+    return this.#push({ type: 'event', event, token })
   }
 
   /** Queues the wish to close; a second one says nothing new. */
   close (): void {
     if (!this.#isCloseAsked) {
       this.#isCloseAsked = true
-      this.#commands.push({ type: 'close' })
+      this.#push({ type: 'close' })
     }
   }
 
-  /** How many events were not kept since the last call. */
-  takeRefused (): number {
-    const refused = this.#refused
-    this.#refused = 0
-    return refused
+  /** Tells how many events were not kept. Whoever sent them knows already, by their receipt (S7.11); this is for whoever watches. */
+  reportRefused (outlet: Pick<Outlet<unknown, unknown>, 'limitReached'>): void {
+    if (this.#refused > 0) {
+      outlet.limitReached('maxQueuedBehaviourEvents', this.maxEvents, this.#refused)
+      this.#refused = 0
+    }
   }
 
   /** Takes the oldest out. */
   shift (): Command<FromBehaviour> | undefined {
-    const command = this.#commands.shift()
+    const command = this.#commands?.shift()
+    if (this.#commands?.size === 0) {
+      this.#commands = undefined
+    }
     if (command?.type === 'event') {
       this.#events--
     }
@@ -58,9 +63,14 @@ export class Inbox<FromBehaviour> {
 
   /** Takes out the events that nobody will get (S6.9), oldest first. */
   takeEvents (): readonly FromBehaviour[] {
-    const events = [...this.#commands].flatMap(command => command.type === 'event' ? [command.event] : [])
-    this.#commands.clear()
+    const events = [...this.#commands ?? []].flatMap(command => command.type === 'event' ? [command.event] : [])
+    this.#commands = undefined
     this.#events = 0
     return Object.freeze(events)
+  }
+
+  #push (command: Command<FromBehaviour>): boolean {
+    this.#commands ??= new BoundedQueue(Infinity)
+    return this.#commands.push(command)
   }
 }

@@ -31,7 +31,7 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
   /** The idle time that a negotiation interrupted; it goes on unless something comes of that. */
   #interrupted: Activity | undefined
   #closing: Closing<Stream, FromBehaviour, ToBehaviour> | undefined
-  #undelivered: readonly FromBehaviour[] = []
+  #undelivered: readonly FromBehaviour[] | undefined
 
   constructor (parts: LifecycleParts<Stream, FromBehaviour, ToBehaviour>) {
     this.#parts = parts
@@ -119,7 +119,7 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
       return true
     }
     if (next !== before && next.activity === 'idle') {
-      outlet.reports.push({ type: 'connection-idle', until: next.until })
+      outlet.report({ type: 'connection-idle', until: next.until })
     }
     this.#interrupted = next.activity === 'busy' && before.activity === 'idle' ? before : undefined
     this.#status = next
@@ -133,6 +133,7 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
     this.#status = { phase: 'closing', reason, cause }
     this.restsUntil = -Infinity
     streams.endAll()
+    inbox.reportRefused(outlet)
     this.#undelivered = inbox.takeEvents()
     const deadline = addDuration(outlet.now, config.closeTimeoutMs)
     this.#closing = new Closing({ outlet, root, outbound: streams.outbound, muxer, config }, deadline)
@@ -157,7 +158,8 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
     const { reason, cause } = this.#status
     this.#status = { phase: 'closed', reason, cause }
     streams.forget()
-    outlet.outputs.push({ type: 'closed', reason, cause, undelivered: this.#undelivered })
+    outlet.flushLimits()
+    outlet.outputs.push({ type: 'closed', reason, cause, undelivered: this.#undelivered ?? [] })
     return true
   }
 }

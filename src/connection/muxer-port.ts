@@ -20,8 +20,11 @@ export function placesOf (port: StreamPort<unknown>): StreamPlaces {
 export interface StreamPort<Stream> {
   /** What a handler is given: the host's own stream object, opaque to the connection. */
   readonly stream: Stream
-  /** Whether somebody reads the stream now: then it is not given up although this side has closed it. Absent: nobody does. */
-  readonly isRead?: boolean
+  /**
+   * Whether somebody reads the stream, and did so since the last time that this was asked: then it is not given up although
+   * this side has closed it. Absent: nobody does.
+   */
+  wasRead? (): boolean
   /** Kept by the connection, for whom every stream would cost several look-ups otherwise. Absent to begin with. */
   places?: StreamPlaces | undefined
   /** From now on bytes are asked for: `handleStreamData` and `handleStreamEnd` follow. Called once, when a slot is free. */

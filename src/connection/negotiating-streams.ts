@@ -111,13 +111,12 @@ export class NegotiatingStream<Stream, Machine, Purpose extends Ticket> extends 
 }
 
 /** The streams of one direction that are in negotiation or upgrade, and which of them can go on. */
-export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
+export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> extends LinkedList<NegotiatingStream<Stream, Machine, Purpose>> {
   readonly owner: NegotiatingStreamsOwner
   readonly #place: 'negotiating' | 'unconfirmed'
-  readonly #streams: LinkedList<NegotiatingStream<Stream, Machine, Purpose>> = new LinkedList()
-  /** Neither is bounded: a stream is in each of them once. */
-  readonly #woken: BoundedQueue<NegotiatingStream<Stream, Machine, Purpose>> = new BoundedQueue(Infinity)
-  readonly #later: BoundedQueue<NegotiatingStream<Stream, Machine, Purpose>> = new BoundedQueue(Infinity)
+  /** Neither is bounded: a stream is in each of them once. Both are there only while there are streams. */
+  #woken: BoundedQueue<NegotiatingStream<Stream, Machine, Purpose>> | undefined
+  #later: BoundedQueue<NegotiatingStream<Stream, Machine, Purpose>> | undefined
   #upgrading = 0
 
   /**
@@ -125,30 +124,26 @@ export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
    * @param place - where a stream is found; one may be in collections with different places at a time
    */
   constructor (owner: NegotiatingStreamsOwner, place: 'negotiating' | 'unconfirmed' = 'negotiating') {
+    super()
     this.owner = owner
     this.#place = place
   }
 
-  /** Streams in negotiation or upgrade. */
-  get size (): number {
-    return this.#streams.size
-  }
-
   /** Streams in negotiation: an upgrade holds no slot (S5.9). */
   get slots (): number {
-    return this.#streams.size - this.#upgrading
+    return this.size - this.#upgrading
   }
 
   /** The stream of `port`, if it is one of these. */
   get (port: StreamPort<Stream>): NegotiatingStream<Stream, Machine, Purpose> | undefined {
     const stream = port.places?.[this.#place]
-    return this.#streams.has(stream) ? stream : undefined
+    return this.has(stream) ? stream : undefined
   }
 
   /** A negotiation begins. */
   add (port: StreamPort<Stream>, machine: Machine, ticket: Purpose): NegotiatingStream<Stream, Machine, Purpose> {
     const stream = new NegotiatingStream(this, port, machine, ticket)
-    this.#streams.push(stream)
+    this.push(stream)
     placesOf(port)[this.#place] = stream
     this.owner.deadlineAdded(ticket.deadline)
     return stream
@@ -162,17 +157,24 @@ export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
   }
 
   /** Negotiation or upgrade ended. */
-  remove (stream: NegotiatingStream<Stream, Machine, Purpose>): void {
-    if (this.#streams.remove(stream)) {
-      placesOf(stream.port)[this.#place] = undefined
-      this.#upgrading -= stream.upgrading === undefined ? 0 : 1
+  override remove (stream: NegotiatingStream<Stream, Machine, Purpose>): boolean {
+    if (!super.remove(stream)) {
+      return false
     }
+    placesOf(stream.port)[this.#place] = undefined
+    this.#upgrading -= stream.upgrading === undefined ? 0 : 1
+    if (this.size === 0) {
+      this.#woken = undefined
+      this.#later = undefined
+    }
+    return true
   }
 
   /** Something came for `stream`. */
   woke (stream: NegotiatingStream<Stream, Machine, Purpose>): void {
-    if (!stream.isQueued && this.#streams.has(stream)) {
+    if (!stream.isQueued && this.has(stream)) {
       stream.isQueued = true
+      this.#woken ??= new BoundedQueue(Infinity)
       this.#woken.push(stream)
       this.owner.streamWoke()
     }
@@ -180,8 +182,9 @@ export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
 
   /** `stream` wants to go on in the next turn. */
   wokeLater (stream: NegotiatingStream<Stream, Machine, Purpose>): void {
-    if (!stream.isLater) {
+    if (!stream.isLater && this.has(stream)) {
       stream.isLater = true
+      this.#later ??= new BoundedQueue(Infinity)
       this.#later.push(stream)
     }
   }
@@ -189,9 +192,9 @@ export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
   /** Whether any stream is to go on in another turn. */
   endTurn (): boolean {
     let isAny = false
-    for (let stream = this.#later.shift(); stream !== undefined; stream = this.#later.shift()) {
+    for (let stream = this.#later?.shift(); stream !== undefined; stream = this.#later?.shift()) {
       stream.isLater = false
-      isAny ||= this.#streams.has(stream)
+      isAny ||= this.has(stream)
       this.woke(stream)
     }
     return isAny
@@ -199,9 +202,9 @@ export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
 
   /** Takes the next stream that can go on. */
   nextWoken (): NegotiatingStream<Stream, Machine, Purpose> | undefined {
-    for (let stream = this.#woken.shift(); stream !== undefined; stream = this.#woken.shift()) {
+    for (let stream = this.#woken?.shift(); stream !== undefined; stream = this.#woken?.shift()) {
       stream.isQueued = false
-      if (this.#streams.has(stream)) {
+      if (this.has(stream)) {
         return stream
       }
     }
@@ -211,7 +214,7 @@ export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
   /** The streams whose deadline passed; those that wanted to be woken by now are. */
   expired (now: Instant): Array<NegotiatingStream<Stream, Machine, Purpose>> {
     const expired: Array<NegotiatingStream<Stream, Machine, Purpose>> = []
-    for (const stream of this.#streams) {
+    for (const stream of this) {
       if (stream.ticket.deadline <= now) {
         expired.push(stream)
       } else if (stream.wakeInstant <= now) {
@@ -224,13 +227,13 @@ export class NegotiatingStreams<Stream, Machine, Purpose extends Ticket> {
 
   /** All of them, oldest first, in a copy. */
   all (): Array<NegotiatingStream<Stream, Machine, Purpose>> {
-    return [...this.#streams]
+    return [...this]
   }
 
   /** The earliest deadline of all streams here. */
   nextDeadline (): Instant {
     let next = NEVER
-    for (const { ticket, wakeInstant } of this.#streams) {
+    for (const { ticket, wakeInstant } of this) {
       next = earliest(next, earliest(ticket.deadline, wakeInstant))
     }
     return next

@@ -30,6 +30,7 @@ import type { FailedOpening, OpeningFailure } from './request-outcomes.ts'
 import type { HandlerRequester, OutboundRequest, Requester } from './requested-streams.ts'
 import type { StreamDesk } from './stream-desk.ts'
 import type { StreamError } from './stream-failure.ts'
+import type { UnconfirmedStreamsUser } from './unconfirmed-streams.ts'
 
 /** What outbound streams work with. */
 export interface OutboundStreamsParts<Stream, FromBehaviour, ToBehaviour> {
@@ -49,7 +50,7 @@ type Outbound<Stream> = NegotiatingStream<Stream, Machine, OutboundRequest<Strea
  * Requests for streams, from asking to the one outcome of each (S5.4 to S5.7): they wait in a bounded queue, are opened at
  * the muxer, negotiated and upgraded, all under one deadline that runs from the request.
  */
-export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
+export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> implements UnconfirmedStreamsUser<Stream> {
   readonly #desk: StreamDesk<Stream, FromBehaviour, ToBehaviour>
   readonly #config: ConnectionConfig
   readonly #limits: NegotiationLimits
@@ -59,11 +60,12 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   readonly #negotiating: NegotiatingStreams<Stream, Machine, OutboundRequest<Stream>>
   /** Streams that are in use already, while the peer has yet to agree. */
   readonly unconfirmed: UnconfirmedStreams<Stream>
-  /** Outcomes that came with an input: handlers are told inside a poll only. */
-  readonly #failed: BoundedQueue<FailedOpening<Stream>> = new BoundedQueue(Infinity)
+  /** Outcomes that came with an input: handlers are told inside a poll only. There while there are any. */
+  #failed: BoundedQueue<FailedOpening<Stream>> | undefined
   readonly #owner: NegotiatingStreamsOwner
   readonly #outcomes: RequestOutcomes<Stream, FromBehaviour, ToBehaviour>
-  readonly #slots: ProtocolSlots
+  /** Made with the first stream of a handler. */
+  #slots: ProtocolSlots | undefined
   #isClosing = false
 
   constructor ({ desk, config, muxer, remote, owner }: OutboundStreamsParts<Stream, FromBehaviour, ToBehaviour>) {
@@ -75,15 +77,14 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     const negotiates = muxer.negotiates === true
     this.#requested = new RequestedStreams(config.maxQueuedOutboundRequests, negotiates)
     this.#negotiating = new NegotiatingStreams(owner)
-    this.unconfirmed = new UnconfirmedStreams(owner, desk, (port, error) => { this.#refusedLater(port, error) })
+    this.unconfirmed = new UnconfirmedStreams(owner, desk, this)
     this.#owner = owner
     this.#outcomes = new RequestOutcomes(desk.outlet, desk.root, negotiates)
-    this.#slots = new ProtocolSlots(config.maxOutboundStreamsPerProtocol)
   }
 
   /** Whether any request has no outcome yet. */
   get isBusy (): boolean {
-    return this.#negotiating.size > 0 || this.#failed.size > 0 || this.#requested.isBusy
+    return this.#negotiating.size > 0 || this.#failed !== undefined || this.#requested.isBusy
   }
 
   /** Streams in negotiation. */
@@ -123,7 +124,8 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   partLeft (hop: Hop): void {
     const isMeant = (requester: Requester<Stream>): boolean => requester.type === 'handler' && isUnder(requester.hop, hop)
     const failed: Array<FailedOpening<Stream>> = []
-    this.#failed.remove(opening => isMeant(opening.request.requester) && failed.push(opening) > 0)
+    this.#failed?.remove(opening => isMeant(opening.request.requester) && failed.push(opening) > 0)
+    this.#trim()
     for (const { request, cause } of failed) {
       this.#outcomes.failed(request.requester, 'aborted', this.#outcomes.failureAt('open', request), cause)
     }
@@ -180,6 +182,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   openingFailed (opening: StreamOpening, cause: unknown, reason: OpeningFailure = RESET): void {
     const request = this.#requested.failed(opening)
     if (request !== undefined) {
+      this.#failed ??= new BoundedQueue(Infinity)
       this.#failed.push({ request, cause, reason })
     }
   }
@@ -189,7 +192,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     if (this.unconfirmed.advance()) {
       return true
     }
-    const failed = this.#failed.shift()
+    const failed = this.#takeFailed()
     if (failed !== undefined) {
       this.#outcomes.openingFailed(failed)
       return true
@@ -204,6 +207,18 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
       this.#upgrade(stream, stream.upgrading)
     }
     return true
+  }
+
+  #takeFailed (): FailedOpening<Stream> | undefined {
+    const failed = this.#failed?.shift()
+    this.#trim()
+    return failed
+  }
+
+  #trim (): void {
+    if (this.#failed?.size === 0) {
+      this.#failed = undefined
+    }
   }
 
   /** Whether any stream is to go on in another turn. */
@@ -223,7 +238,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   /** Ends every request, and from now on every new one at once: the connection closes. */
   endAll (): void {
     this.#isClosing = true
-    for (let failed = this.#failed.shift(); failed !== undefined; failed = this.#failed.shift()) {
+    for (let failed = this.#takeFailed(); failed !== undefined; failed = this.#takeFailed()) {
       this.#outcomes.failed(failed.request.requester, 'connection-closed', this.#outcomes.failureAt('open', failed.request), failed.cause)
     }
     for (const stream of this.#negotiating.all()) {
@@ -314,6 +329,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
     if (stream.hasEnded || stream.ticket.requester.type === 'host') {
       return true
     }
+    this.#slots ??= new ProtocolSlots(this.#config.maxOutboundStreamsPerProtocol)
     stream.slot = this.#slots.take(protocol)
     if (stream.slot !== undefined) {
       return true
@@ -380,7 +396,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> {
   }
 
   /** The peer did not agree after all, to a stream that is in use: its request has failed only if it is not done yet. */
-  #refusedLater (port: StreamPort<Stream>, error: StreamError): void {
+  refusedLater (port: StreamPort<Stream>, error: StreamError): void {
     const stream = this.#negotiating.get(port)
     if (stream !== undefined) {
       this.#failStream(stream, kindOf(error), error)

@@ -1,5 +1,6 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
-import { addDuration } from '../core/instant.ts'
+import { NEVER, addDuration, earliest } from '../core/instant.ts'
+import { Reports } from './reports.ts'
 import type { AbruptReason } from '../core/close-reason.ts'
 import type { ConnectionId, Direction } from '../core/ids.ts'
 import type { Instant } from '../core/instant.ts'
@@ -9,12 +10,12 @@ import type { ConnectionMeter } from './connection-meter.ts'
 import type { ConnectionOutput, ConnectionReport } from './connection-output.ts'
 import type { StreamPort } from './muxer-port.ts'
 
-/** Reports that wait for a reader; one that never reads loses the newest. */
-const MAX_REPORTS = 1024
 /** One report per limit and this many milliseconds: a flood must not become a flood of reports. */
 const LIMIT_REPORT_INTERVAL_MS = 1000
 
 interface LimitCount {
+  limit: number
+  /** Times that were not reported yet. */
   count: number
   nextAt: Instant
 }
@@ -26,13 +27,16 @@ export class Outlet<Stream, ToBehaviour> {
   /** The instant of the current drain. */
   now: Instant
   readonly outputs: BoundedQueue<ConnectionOutput<Stream, ToBehaviour>> = new BoundedQueue(Infinity)
-  readonly reports: BoundedQueue<ConnectionReport> = new BoundedQueue(MAX_REPORTS)
   /** A throw of the handler that ends the connection as soon as the current step is done. */
   fatal: HandlerFault | undefined
   /** What ends the connection without a flush as soon as the current step is done; the first one counts. */
   abrupt: { readonly reason: AbruptReason, readonly error: Error } | undefined
   /** Counts, if anybody does. */
   readonly meter: ConnectionMeter<Stream> | undefined
+  /** When {@link reportLimits} has something to do. */
+  limitsDueAt: Instant = NEVER
+  /** There while any waits. */
+  #reports: Reports | undefined
   /** Made when the first limit is met: most connections meet none. */
   #limits: Map<string, LimitCount> | undefined
 
@@ -48,9 +52,24 @@ export class Outlet<Stream, ToBehaviour> {
     return { phase, tried, direction, peer: this.peer, connectionId: this.id, elapsedMs: this.now - startedAt }
   }
 
+  /** Something for whoever watches. */
+  report (report: ConnectionReport): void {
+    this.#reports ??= new Reports()
+    this.#reports.push(report)
+  }
+
+  /** Takes the oldest report out. */
+  takeReport (): ConnectionReport | undefined {
+    const report = this.#reports?.shift()
+    if (this.#reports?.isEmpty === true) {
+      this.#reports = undefined
+    }
+    return report
+  }
+
   /** User code threw. */
   handlerError (fault: HandlerFault): void {
-    this.reports.push({ type: 'handler-error', handler: fault.path, method: fault.method, cause: fault.cause })
+    this.report({ type: 'handler-error', handler: fault.path, method: fault.method, cause: fault.cause })
   }
 
   /** A handler answered with a thenable. */
@@ -69,17 +88,48 @@ export class Outlet<Stream, ToBehaviour> {
     }
   }
 
-  /** A limit was met: reported at once the first time, then with a count at most once per second (S9.1). */
+  /** A limit was met: reported at once the first time, then with a count once per second as long as there is one (S9.1). */
   limitReached (option: string, limit: number, times: number = 1): void {
     const limits = this.#limits ??= new Map<string, LimitCount>()
-    const known = limits.get(option) ?? { count: 0, nextAt: this.now }
+    const known = limits.get(option) ?? { limit, count: 0, nextAt: this.now }
     limits.set(option, known)
     known.count += times
     if (this.now >= known.nextAt) {
-      this.reports.push({ type: 'limit-reached', option, limit, count: known.count })
-      known.count = 0
-      known.nextAt = addDuration(this.now, LIMIT_REPORT_INTERVAL_MS)
+      this.#tellLimit(option, known)
+    } else {
+      this.limitsDueAt = earliest(this.limitsDueAt, known.nextAt)
     }
+  }
+
+  /** Reports the limits that were met since their last report, if that is long enough ago: what came last is not forgotten. */
+  reportLimits (): void {
+    if (this.now < this.limitsDueAt) {
+      return
+    }
+    this.limitsDueAt = NEVER
+    for (const [option, known] of this.#limits ?? []) {
+      if (known.count > 0 && this.now >= known.nextAt) {
+        this.#tellLimit(option, known)
+      } else if (known.count > 0) {
+        this.limitsDueAt = earliest(this.limitsDueAt, known.nextAt)
+      }
+    }
+  }
+
+  /** Reports all of them, as nothing follows. */
+  flushLimits (): void {
+    this.limitsDueAt = NEVER
+    for (const [option, known] of this.#limits ?? []) {
+      if (known.count > 0) {
+        this.#tellLimit(option, known)
+      }
+    }
+  }
+
+  #tellLimit (option: string, known: LimitCount): void {
+    this.report({ type: 'limit-reached', option, limit: known.limit, count: known.count })
+    known.count = 0
+    known.nextAt = addDuration(this.now, LIMIT_REPORT_INTERVAL_MS)
   }
 }
 

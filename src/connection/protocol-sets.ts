@@ -2,10 +2,12 @@ import { isUnder } from '../handler/route.ts'
 import { LocalProtocols } from '../protocols/local-protocols.ts'
 import { ProtocolsNotice } from '../protocols/protocols-change.ts'
 import { RemoteProtocols } from '../protocols/remote-protocols.ts'
+import { remoteLimits } from './connection-config.ts'
 import type { Waker } from '../core/poll.ts'
 import type { ReportRemoteProtocols } from '../handler/connection-handler.ts'
 import type { Hop } from '../handler/route.ts'
 import type { ProtocolList } from '../protocols/protocol-list.ts'
+import type { LocalProtocolsInit, ProtocolWarning } from '../protocols/local-protocols.ts'
 import type { RemoteReportChange } from '../protocols/remote-protocols.ts'
 import type { ConnectionConfig } from './connection-config.ts'
 import type { ReportInterest } from './connection-output.ts'
@@ -35,7 +37,7 @@ export interface ProtocolSetsParts<Stream, FromBehaviour, ToBehaviour> {
  * Which protocols each side of the connection speaks, and telling the handler of every change: the new set is in force
  * before the first callback runs, Added comes before Removed, and nothing is copied unless somebody wants a report (S3).
  */
-export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
+export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> implements LocalProtocolsInit {
   readonly local: LocalProtocols
   readonly remote: RemoteProtocols
   readonly #outlet: Outlet<Stream, ToBehaviour>
@@ -43,6 +45,7 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
   readonly #host: ProtocolList | undefined
   readonly #interest: ReportInterest | undefined
   readonly #waker: Waker
+  readonly #config: ConnectionConfig
   #hostVersion = -1
   /** Local changes in this turn. */
   #changes = 0
@@ -55,18 +58,30 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
     this.#waker = waker
     root.sets = this
     host?.attach(waker)
-    const maxNameBytes = config.maxFrameLength - 1
-    this.local = new LocalProtocols({
-      maxProtocols: config.maxLocalProtocols,
-      maxNameBytes,
-      onLimit: () => { outlet.limitReached('maxLocalProtocols', config.maxLocalProtocols) },
-      onWarning: warning => {
-        outlet.reports.push({
-          type: 'protocol-warning', protocol: warning.protocol, reason: warning.reason, rule: warning.reason === 'invalid' ? warning.rule : undefined
-        })
-      }
-    })
-    this.remote = new RemoteProtocols({ maxNames: config.maxRemoteProtocols, maxBytes: config.maxRemoteProtocolsBytes, maxNameBytes })
+    this.#config = config
+    this.local = new LocalProtocols(this)
+    this.remote = new RemoteProtocols(remoteLimits(config))
+  }
+
+  /** See {@link LocalProtocolsInit}. */
+  get maxProtocols (): number {
+    return this.#config.maxLocalProtocols
+  }
+
+  /** See {@link LocalProtocolsInit}. */
+  get maxNameBytes (): number {
+    return this.#config.maxFrameLength - 1
+  }
+
+  /** See {@link LocalProtocolsInit}. */
+  onLimit (): void {
+    this.#outlet.limitReached('maxLocalProtocols', this.maxProtocols)
+  }
+
+  /** See {@link LocalProtocolsInit}. */
+  onWarning (warning: ProtocolWarning): void {
+    const { protocol, reason } = warning
+    this.#outlet.report({ type: 'protocol-warning', protocol, reason, rule: reason === 'invalid' ? warning.rule : undefined })
   }
 
   /** Step 4: compares the listings with the last ones, if they may have changed. */
@@ -100,10 +115,10 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
     const isChanged = this.remote.apply(source, change, protocols)
     const { truncated } = this.remote
     if (truncated !== undefined) {
-      this.#outlet.reports.push({ type: 'protocols-truncated', source: source === HOST_SOURCE ? 'host' : 'handler', ...truncated })
+      this.#outlet.report({ type: 'protocols-truncated', source: source === HOST_SOURCE ? 'host' : 'handler', ...truncated })
     }
     if (isChanged) {
-      this.#announce('remote', this.remote.added, this.remote.removed)
+      this.#announceRemote()
     }
   }
 
@@ -111,7 +126,7 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
   partLeft (hop: Hop): void {
     for (const source of this.remote.sources()) {
       if (isUnder(source as Hop, hop) && this.remote.withdraw(source)) {
-        this.#announce('remote', this.remote.added, this.remote.removed)
+        this.#announceRemote()
       }
     }
   }
@@ -128,7 +143,13 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
     }
     this.#changes++
     this.#announce('local', this.local.added, this.local.removed)
+    this.local.forget()
     return true
+  }
+
+  #announceRemote (): void {
+    this.#announce('remote', this.remote.added, this.remote.removed)
+    this.remote.forget()
   }
 
   #announce (side: 'local' | 'remote', added: readonly string[], removed: readonly string[]): void {
@@ -136,7 +157,7 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> {
     this.#tell(side, 'added', added)
     this.#tell(side, 'removed', removed)
     if (this.#interest?.protocolChanges === true) {
-      this.#outlet.reports.push({ type: 'protocols-change', side, added: Object.freeze([...added]), removed: Object.freeze([...removed]) })
+      this.#outlet.report({ type: 'protocols-change', side, added: Object.freeze([...added]), removed: Object.freeze([...removed]) })
     }
   }
 

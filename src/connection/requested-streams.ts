@@ -69,48 +69,53 @@ export interface GrantedRequest<Stream> {
  * whose request has ended is forgotten, so that it holds no slot.
  */
 export class RequestedStreams<Stream> {
-  readonly #waiting: BoundedQueue<OutboundRequest<Stream>>
+  readonly #maxQueued: number
+  /** There while any waits. */
+  #waiting: BoundedQueue<OutboundRequest<Stream>> | undefined
   /** Whether a stream may serve another request than the one it was opened for. */
   readonly #areAlike: boolean
-  /** In the order of the requests. */
-  readonly #opening: LinkedList<Opening<Stream>> = new LinkedList()
+  /** In the order of the requests; made for the first one. */
+  #opening: LinkedList<Opening<Stream>> | undefined
 
   /**
    * @param maxQueued - requests that may wait
    * @param negotiates - whether the muxer agrees on the names by itself
    */
   constructor (maxQueued: number, negotiates: boolean) {
-    this.#waiting = new BoundedQueue(maxQueued)
+    this.#maxQueued = maxQueued
     this.#areAlike = !negotiates
   }
 
   /** Requests in the queue. */
   get waiting (): number {
-    return this.#waiting.size
+    return this.#waiting?.size ?? 0
   }
 
   /** Requests that were asked for at the muxer. */
   get opening (): number {
-    return this.#opening.size
+    return this.#opening?.size ?? 0
   }
 
   /** Whether any request waits for a stream. */
   get isBusy (): boolean {
-    return this.#waiting.size > 0 || this.#opening.size > 0
+    return this.waiting > 0 || this.opening > 0
   }
 
   /** Queues a request; false when the queue is full. */
   push (request: OutboundRequest<Stream>): boolean {
+    this.#waiting ??= new BoundedQueue(this.#maxQueued)
     return this.#waiting.push(request)
   }
 
   /** Takes the oldest waiting request; the muxer is to be asked for a stream for it. */
   open (): StreamOpening | undefined {
-    const request = this.#waiting.shift()
+    const request = this.#waiting?.shift()
+    this.#trim()
     if (request === undefined) {
       return undefined
     }
     const opening = new Opening(request)
+    this.#opening ??= new LinkedList()
     this.#opening.push(opening)
     return opening
   }
@@ -122,21 +127,21 @@ export class RequestedStreams<Stream> {
    * @returns the request that it serves; undefined when nobody waits for such a stream
    */
   granted (opening: StreamOpening, hasRoom: boolean): GrantedRequest<Stream> | undefined {
-    if (!this.#opening.has(opening)) {
+    if (this.#opening?.has(opening) !== true) {
       return this.#areAlike && opening.options === undefined ? this.#takeOldest(hasRoom) : undefined
     }
     const isMovable = this.#areAlike && opening.request.requester.type === 'handler'
     const request = isMovable ? this.#moveUp(opening) : opening.request
-    this.#opening.remove(opening)
+    this.#opening?.remove(opening)
     return { request, spare: undefined }
   }
 
   /** The muxer could not open a stream; returns the request that fails by it. */
   failed (opening: StreamOpening): OutboundRequest<Stream> | undefined {
-    if (!this.#opening.has(opening)) {
+    if (this.#opening?.has(opening) !== true) {
       return undefined
     }
-    this.#opening.remove(opening)
+    this.#opening?.remove(opening)
     return opening.request
   }
 
@@ -147,34 +152,41 @@ export class RequestedStreams<Stream> {
    */
   end (matches: (request: OutboundRequest<Stream>) => boolean): Array<EndedRequest<Stream>> {
     const ended: Array<EndedRequest<Stream>> = []
-    for (const opening of this.#opening) {
+    for (const opening of this.#opening ?? []) {
       const { request } = opening
       if (matches(request)) {
-        this.#opening.remove(opening)
+        this.#opening?.remove(opening)
         ended.push({ request, opening })
       }
     }
-    this.#waiting.remove(request => matches(request) && ended.push({ request, opening: undefined }) > 0)
+    this.#waiting?.remove(request => matches(request) && ended.push({ request, opening: undefined }) > 0)
+    this.#trim()
     return ended
   }
 
   /** The earliest deadline of all requests here. */
   nextDeadline (): Instant {
     let next = NEVER
-    for (const { request: { deadline } } of this.#opening) {
+    for (const { request: { deadline } } of this.#opening ?? []) {
       next = earliest(next, deadline)
     }
-    for (const { deadline } of this.#waiting) {
+    for (const { deadline } of this.#waiting ?? []) {
       next = earliest(next, deadline)
     }
     return next
+  }
+
+  #trim (): void {
+    if (this.#waiting?.size === 0) {
+      this.#waiting = undefined
+    }
   }
 
   /** Each request moves to the opening before its own, up to `opening`, which is free then; returns the oldest request, which has none. */
   #moveUp (opening: Opening<Stream>): OutboundRequest<Stream> {
     let oldest = opening.request
     let before: Opening<Stream> | undefined
-    for (const next of this.#opening) {
+    for (const next of this.#opening ?? []) {
       if (next.request.requester.type === 'host') {
         continue
       }
@@ -193,10 +205,10 @@ export class RequestedStreams<Stream> {
 
   /** The oldest request of a handler, opening or waiting; those of the host keep their place. */
   #takeOldest (hasRoom: boolean): GrantedRequest<Stream> | undefined {
-    for (const opening of this.#opening) {
+    for (const opening of this.#opening ?? []) {
       const { request } = opening
       if (request.requester.type === 'handler') {
-        this.#opening.remove(opening)
+        this.#opening?.remove(opening)
         return { request, spare: opening }
       }
     }
@@ -204,11 +216,12 @@ export class RequestedStreams<Stream> {
       return undefined
     }
     let oldest: OutboundRequest<Stream> | undefined
-    this.#waiting.remove(request => {
+    this.#waiting?.remove(request => {
       const isOldest = oldest === undefined && request.requester.type === 'handler'
       oldest = isOldest ? request : oldest
       return isOldest
     })
+    this.#trim()
     return oldest === undefined ? undefined : { request: oldest, spare: undefined }
   }
 }

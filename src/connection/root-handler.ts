@@ -6,6 +6,7 @@ import { ListLink } from '../handler/list-link.ts'
 import { REFUSED } from '../handler/refused.ts'
 import { ATTACH, HAS_LEFT, RELEASE, SETS, pollLast } from '../handler/route.ts'
 import { asTask } from '../handler/tasks.ts'
+import { isProtocolList } from '../protocols/protocol-list.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Poll, PollContext } from '../core/poll.ts'
 import type { AnyHandler, ConnectionEvent, HandlerOutput } from '../handler/connection-handler.ts'
@@ -38,7 +39,8 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
   readonly #handler: RoutedHandler
   readonly #outlet: Outlet<unknown, ToBehaviour>
   readonly #turn: Turn
-  readonly #link: ListLink
+  /** Made for the first `ProtocolList` that it lists. */
+  #link: ListLink | undefined
   #listing: ProtocolListing = NOTHING
   #isPolling = false
   /** Woke itself during a poll in which it had nothing to say: that means the next turn (S4.8). */
@@ -54,7 +56,6 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
     this.#handler = handler
     this.#outlet = outlet
     this.#turn = turn
-    this.#link = new ListLink(this)
     this.#handler[ATTACH]?.(this)
   }
 
@@ -209,7 +210,7 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
   release (): void {
     this.#isReleased = true
     this.wakeInstant = NEVER
-    this.#link.release()
+    this.#link?.release()
     this.#handler[RELEASE]?.()
   }
 
@@ -220,7 +221,10 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
 
   #list (listing: ProtocolListing): void {
     if (listing !== this.#listing) {
-      this.#link.follow(listing)
+      if (this.#link === undefined && isProtocolList(listing)) {
+        this.#link = new ListLink(this)
+      }
+      this.#link?.follow(listing)
       this.#listing = listing
     }
   }

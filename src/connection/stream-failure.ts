@@ -1,7 +1,8 @@
 /** From outcomes of negotiations to the errors that requesters and logs get (S2.35, S2.36). */
 
 import {
-  AbortError, NegotiationError, RemoteProtocolError, StreamResetError, StreamUpgradeError, TimeoutError, UnexpectedEOFError
+  AbortError, NegotiationError, RemoteProtocolError, StreamResetError, StreamUpgradeError, TimeoutError, UnexpectedEOFError,
+  describeFailure
 } from '../errors.ts'
 import type { StreamFailure, StreamUpgradeErrorKind } from '../errors.ts'
 import type { NegotiationOutcome } from '../negotiation/outcome.ts'
@@ -29,25 +30,25 @@ export function errorOf (outcome: Disagreement, failure: StreamFailure, cause?: 
   const options = cause === undefined ? undefined : { cause }
   switch (outcome.type) {
     case 'failed':
-      return new NegotiationError(`No protocol agreed: ${DETAILS[outcome.detail]} (${describe(failure)})`, failure, options)
+      return new NegotiationError(`No protocol agreed: ${DETAILS[outcome.detail]} (${describeFailure(failure)})`, failure, options)
     case 'invalid':
     case 'too-long':
-      return new RemoteProtocolError(`Protocol broken by the peer: ${outcome.detail} (${describe(failure)})`, outcome.type, failure, options)
+      return new RemoteProtocolError(`Protocol broken by the peer: ${outcome.detail} (${describeFailure(failure)})`, outcome.type, failure, options)
     case 'eof':
-      return new UnexpectedEOFError(`The stream ended inside a message (${describe(failure)})`, failure, options)
+      return new UnexpectedEOFError(`The stream ended inside a message (${describeFailure(failure)})`, failure, options)
     case 'reset':
-      return new StreamResetError(`The stream was reset (${describe(failure)})`, failure, options)
+      return new StreamResetError(`The stream was reset (${describeFailure(failure)})`, failure, options)
   }
 }
 
 /** The error of a stream whose deadline passed. */
 export function timeoutOf (failure: StreamFailure): TimeoutError {
-  return new TimeoutError(`Timed out after ${Math.round(failure.elapsedMs)} ms (${describe(failure)})`, failure)
+  return new TimeoutError(`Timed out after ${Math.round(failure.elapsedMs)} ms (${describeFailure(failure)})`, failure)
 }
 
 /** The error of a stream that this side gave up. */
 export function abortOf (reason: string, failure: StreamFailure, cause?: unknown): AbortError {
-  return new AbortError(`${reason} (${describe(failure)})`, failure, cause === undefined ? undefined : { cause })
+  return new AbortError(`${reason} (${describeFailure(failure)})`, failure, cause === undefined ? undefined : { cause })
 }
 
 /** Which kind of failed request an error makes. */
@@ -68,11 +69,6 @@ export function kindOf (error: StreamError): StreamUpgradeErrorKind {
 
 /** The one error that a requester gets. */
 export function upgradeError (kind: StreamUpgradeErrorKind, failure: StreamFailure, cause: unknown): StreamUpgradeError {
-  const reason = cause instanceof Error ? cause.message : `${kind} (${describe(failure)})`
+  const reason = cause instanceof Error ? cause.message : `${kind} (${describeFailure(failure)})`
   return new StreamUpgradeError(`Cannot open stream: ${reason}`, kind, failure, { cause })
-}
-
-/** Phase, peer and the local names tried. */
-function describe ({ phase, peer, tried }: StreamFailure): string {
-  return `phase ${phase}, peer ${String(peer)}${tried.length === 0 ? '' : `, tried ${tried.join(', ')}`}`
 }

@@ -1,3 +1,4 @@
+import { NEVER } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { NegotiatingStreams } from './negotiating-streams.ts'
 import { errorOf, timeoutOf } from './stream-failure.ts'
@@ -12,6 +13,11 @@ import type { StreamError } from './stream-failure.ts'
 /** The part of a {@link StreamDesk} that does not depend on the handler. */
 type Desk<Stream> = Pick<StreamDesk<Stream, unknown, unknown>, 'outlet' | 'negotiate' | 'accept' | 'measure' | 'unread'>
 
+/** Who hears that the peer did not agree: it is to reset the stream, which is no longer here. */
+export interface UnconfirmedStreamsUser<Stream> {
+  refusedLater (port: StreamPort<Stream>, error: StreamError): void
+}
+
 type Unconfirmed<Stream> = NegotiatingStream<Stream, DialerNegotiation, Ticket>
 
 /**
@@ -21,29 +27,32 @@ type Unconfirmed<Stream> = NegotiatingStream<Stream, DialerNegotiation, Ticket>
  */
 export class UnconfirmedStreams<Stream> {
   readonly #desk: Desk<Stream>
-  readonly #streams: NegotiatingStreams<Stream, DialerNegotiation, Ticket>
-  readonly #onRefused: (port: StreamPort<Stream>, error: StreamError) => void
+  readonly #owner: NegotiatingStreamsOwner
+  readonly #user: UnconfirmedStreamsUser<Stream>
+  /** There while there are any: most connections never have one. */
+  #streams: NegotiatingStreams<Stream, DialerNegotiation, Ticket> | undefined
 
   /**
    * @param owner - hears of deadlines, and of answers that came
    * @param desk - what it has in common with other streams
-   * @param onRefused - is to reset the stream, which is no longer here
+   * @param user - hears of refusals
    */
-  constructor (owner: NegotiatingStreamsOwner, desk: Desk<Stream>, onRefused: (port: StreamPort<Stream>, error: StreamError) => void) {
+  constructor (owner: NegotiatingStreamsOwner, desk: Desk<Stream>, user: UnconfirmedStreamsUser<Stream>) {
     this.#desk = desk
-    this.#streams = new NegotiatingStreams(owner, 'unconfirmed')
-    this.#onRefused = onRefused
+    this.#owner = owner
+    this.#user = user
   }
 
   /** The stream of `port`, if the peer has yet to agree. */
   get (port: StreamPort<Stream>): Unconfirmed<Stream> | undefined {
-    return this.#streams.get(port)
+    return this.#streams?.get(port)
   }
 
   /** The stream is about to be handed over as one that speaks `protocol`. */
   add ({ port, machine, ticket }: Pick<Unconfirmed<Stream>, 'port' | 'machine' | 'ticket'>, protocol: string): void {
     machine.flush()
     const opening = machine.takeOutput()
+    this.#streams ??= new NegotiatingStreams(this.#owner, 'unconfirmed')
     this.#streams.add(port, machine, ticket)
     if (opening !== undefined) {
       this.#desk.outlet.tellMuxer(() => { port.assume(protocol, opening) })
@@ -52,15 +61,15 @@ export class UnconfirmedStreams<Stream> {
 
   /** The stream has ended, or is about to be reset: there is nothing to check any more. */
   remove (port: StreamPort<Stream>): void {
-    const stream = this.#streams.get(port)
+    const stream = this.get(port)
     if (stream !== undefined) {
-      this.#streams.remove(stream)
+      this.#remove(stream)
     }
   }
 
   /** Step 5: looks at the answer of one stream. */
   advance (): boolean {
-    const stream = this.#streams.nextWoken()
+    const stream = this.#streams?.nextWoken()
     if (stream === undefined) {
       return false
     }
@@ -68,35 +77,42 @@ export class UnconfirmedStreams<Stream> {
     if (outcome === PENDING) {
       return true
     }
-    this.#streams.remove(stream)
+    this.#remove(stream)
     if (outcome.type === 'ok') {
       this.#desk.accept(stream, outcome.protocol)
       this.#desk.measure('dialer-lazy', stream)
       this.#desk.unread(stream, outcome.rest)
     } else {
-      this.#onRefused(stream.port, errorOf(outcome, this.#failureOf(stream)))
+      this.#user.refusedLater(stream.port, errorOf(outcome, this.#failureOf(stream)))
     }
     return true
   }
 
   /** Step 2: ends the streams whose peer did not answer in time. */
   expire (now: Instant): void {
-    for (const stream of this.#streams.expired(now)) {
-      this.#streams.remove(stream)
-      this.#onRefused(stream.port, timeoutOf(this.#failureOf(stream)))
+    for (const stream of this.#streams?.expired(now) ?? []) {
+      this.#remove(stream)
+      this.#user.refusedLater(stream.port, timeoutOf(this.#failureOf(stream)))
     }
   }
 
   /** The connection has ended, and all streams with it. */
   clear (): void {
-    for (const stream of this.#streams.all()) {
-      this.#streams.remove(stream)
+    for (const stream of this.#streams?.all() ?? []) {
+      this.#remove(stream)
     }
   }
 
   /** The earliest deadline of all streams here. */
   nextDeadline (): Instant {
-    return this.#streams.nextDeadline()
+    return this.#streams?.nextDeadline() ?? NEVER
+  }
+
+  #remove (stream: Unconfirmed<Stream>): void {
+    this.#streams?.remove(stream)
+    if (this.#streams?.size === 0) {
+      this.#streams = undefined
+    }
   }
 
   #failureOf ({ machine, ticket }: Unconfirmed<Stream>): StreamFailure {

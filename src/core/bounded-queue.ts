@@ -16,10 +16,7 @@ export class BoundedQueue<Value> implements Iterable<Value> {
    * @throws RangeError when `capacity` is not a whole number of at least 0, or `Infinity`
    */
   constructor (capacity: number) {
-    if (!(capacity >= 0) || (capacity !== Infinity && !Number.isInteger(capacity))) {
-      throw new RangeError(`Cannot make a queue: capacity must be a whole number of at least 0 or Infinity, received ${capacity}`)
-    }
-    this.capacity = capacity
+    this.capacity = checkCapacity(capacity)
   }
 
   /** Values held. */
@@ -92,4 +89,16 @@ export class BoundedQueue<Value> implements Iterable<Value> {
     this.#ring = ring
     this.#head = 0
   }
+}
+
+/**
+ * Passes the capacity of a queue on that is made later.
+ *
+ * @throws RangeError when it is not a whole number of at least 0, or `Infinity`
+ */
+export function checkCapacity (capacity: number): number {
+  if (!(capacity >= 0) || (capacity !== Infinity && !Number.isInteger(capacity))) {
+    throw new RangeError(`Cannot make a queue: capacity must be a whole number of at least 0 or Infinity, received ${capacity}`)
+  }
+  return capacity
 }

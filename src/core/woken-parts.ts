@@ -81,7 +81,8 @@ export class WokenParts<Part extends WokenPart<Part>> {
   readonly #owner: WokenPartsOwner<Part>
   #cx: PollContext | undefined
   #ready: PartQueue<Part> = new PartQueue()
-  #later: PartQueue<Part> = new PartQueue()
+  /** Made for the first one that waits. */
+  #later: PartQueue<Part> | undefined
   #polled: Part | undefined
   #hasWokenItself = false
   /** No part's deadline is earlier than this. */
@@ -182,23 +183,30 @@ export class WokenParts<Part extends WokenPart<Part>> {
     if (isMore) {
       this.touch(part)
     } else if (this.#hasWokenItself) {
+      this.#later ??= new PartQueue()
       this.#later.push(part)
     }
   }
 
   /** Nobody has anything to say, or enough was said: asks for another turn for those that are left, or wait for it. */
   endTurn (cx: PollContext): void {
-    if (this.#ready.first === undefined) {
-      const none = this.#ready
-      this.#ready = this.#later
-      this.#later = none
-    } else {
-      for (let part = this.#later.first; part !== undefined; part = this.#later.first) {
-        this.touch(part)
-      }
+    if (this.#later !== undefined) {
+      this.#queueLater(this.#later)
     }
     if (this.#ready.first !== undefined) {
       cx.wake()
+    }
+  }
+
+  #queueLater (later: PartQueue<Part>): void {
+    if (this.#ready.first === undefined) {
+      const none = this.#ready
+      this.#ready = later
+      this.#later = none
+    } else {
+      for (let part = later.first; part !== undefined; part = later.first) {
+        this.touch(part)
+      }
     }
   }
 

@@ -23,7 +23,9 @@ const PROTOCOL = '/file-share/1.0.0'
 const createNode = async (listen: string[]) => createLibp2p(withSwarm({
   addresses: { listen }, transports: [tcp()], connectionEncrypters: [noise()], streamMuxers: [yamux()], services: { identify: identify() }
 }, { behaviours: { streams: streams() } }))
-const patience = () => ({ signal: AbortSignal.timeout(10_000) })
+/** A peer from which nothing comes for so long is given up. */
+const PATIENCE_MS = 10_000
+const patience = () => ({ signal: AbortSignal.timeout(PATIENCE_MS) })
 const messagesOf = (stream: NegotiatedStream) => lpStream(stream, { maxDataLength: 1024 })
 const next = async (messages: ReturnType<typeof messagesOf>) => toString((await messages.read(patience())).subarray())
 const digestOf = async (path: string) => (await createReadStream(path).pipe(createHash('sha256')).setEncoding('hex').toArray()).join('')
@@ -46,12 +48,12 @@ export async function share (path: string, port: number, signal: AbortSignal, te
   await node.stop()
 }
 
-/** Fetches the file `name` into the file `out`, again when the connection is cut; returns its size. */
-export async function fetch (address: Multiaddr, name: string, out: string, attempts = 5): Promise<number> {
+/** Fetches the file `name` into the file `out`, again when the connection is cut or nothing comes for `idleMs`; returns its size. */
+export async function fetch (address: Multiaddr, name: string, out: string, attempts = 5, idleMs: number = PATIENCE_MS): Promise<number> {
   const node = await createNode([])
   try {
     const { remotePeer } = await node.dial(address, patience())
-    return await receive(await node.services.swarm.behaviours.streams.open(remotePeer, PROTOCOL), name, out)
+    return await receive(await node.services.swarm.behaviours.streams.open(remotePeer, PROTOCOL, patience()), name, out, idleMs)
   } catch (error) {
     if (error instanceof UsageError || attempts === 1) {
       throw error
@@ -60,11 +62,11 @@ export async function fetch (address: Multiaddr, name: string, out: string, atte
     await node.stop()
   }
   await delay(500)
-  return await fetch(address, name, out, attempts - 1)
+  return await fetch(address, name, out, attempts - 1, idleMs)
 }
 
 /** Adds to what there is of the file already. The stream is paused as long as a chunk is being written. */
-async function receive (stream: NegotiatedStream, name: string, out: string): Promise<number> {
+async function receive (stream: NegotiatedStream, name: string, out: string, idleMs: number): Promise<number> {
   const messages = messagesOf(stream)
   await messages.write(fromString(name))
   const [, size = '', digest] = /^(\d{1,15}) ([0-9a-f]{64})$/.exec(await next(messages)) ?? []
@@ -75,15 +77,18 @@ async function receive (stream: NegotiatedStream, name: string, out: string): Pr
   const file = await open(part, 'a')
   const bar = new SingleBar({ format: `${basename(out)} {bar} {percentage} % of {total} bytes` })
   let { size: at } = await file.stat()
+  const idle = setTimeout(() => { stream.abort(new Error(`the peer sent nothing for ${idleMs} ms, after ${at} of ${size} bytes`)) }, idleMs)
   try {
     bar.start(Number(size), at)
     await messages.write(fromString(String(at)))
     for await (const chunk of messages.unwrap()) {
       await file.appendFile(chunk.subarray())
+      idle.refresh()
       bar.update(at += chunk.byteLength)
       if (at >= Number(size)) { break }
     }
   } finally {
+    clearTimeout(idle)
     bar.stop()
     await file.close()
   }

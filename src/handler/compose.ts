@@ -19,6 +19,7 @@ import { joinCalls } from './join-calls.ts'
 import { PartAnswers } from './part-answers.ts'
 import { Departures, greet } from './part-changes.ts'
 import { Part, partHopOf } from './part.ts'
+import { PartTable } from './part-table.ts'
 import { REFUSED } from './refused.ts'
 import { ATTACH, HAS_LEFT, POLL_LAST, RELEASE, lastEventOf, listingOf, setsOf, withRoute } from './route.ts'
 import { InvalidStateError } from '../errors.ts'
@@ -53,8 +54,8 @@ const MAX_POLLS_PER_PART = 2
 
 class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
   readonly woken: WokenParts<Part> = new WokenParts(this)
-  readonly #parts = new Map<string, Part>()
-  readonly #answers: PartAnswers = new PartAnswers(this.#parts)
+  readonly #parts: PartTable
+  readonly #answers: PartAnswers = new PartAnswers()
   /** Whether the names were read: a part that is added from now on has missed what the others were told. */
   #isInUse = false
   /** Made when the first part is removed. */
@@ -63,10 +64,10 @@ class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
   #closing: BoundedQueue<Part> | undefined
 
   constructor (parts: Readonly<Record<string, AnyHandler | undefined>>) {
-    for (const [key, handler] of Object.entries(parts)) {
-      if (handler !== undefined) {
-        this.add(key, handler)
-      }
+    const entries = Object.entries(parts).filter((entry): entry is [string, AnyHandler] => entry[1] !== undefined)
+    this.#parts = new PartTable(entries.map(([key, handler]) => new Part(key, handler, this)))
+    for (const part of this.#parts.values()) {
+      this.woken.rouse(part)
     }
   }
 
@@ -90,13 +91,13 @@ class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
   }
 
   add (key: string, handler: RoutedHandler): void {
-    if (this.#parts.has(key)) {
+    if (this.#parts.get(key) !== undefined) {
       throw new InvalidStateError(`Cannot add a handler: the key must be free, and "${key}" is in use`)
     }
     const { cx } = this.woken
     const part = new Part(key, handler, this)
     part.phase = this.#isInUse || cx !== undefined ? 'new' : 'in'
-    this.#parts.set(key, part)
+    this.#parts.add(part)
     this.woken.rouse(part)
     if (cx !== undefined) {
       handler[ATTACH]?.(part)
@@ -108,7 +109,7 @@ class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
     if (part === undefined) {
       return false
     }
-    this.#parts.delete(key)
+    this.#parts.remove(part)
     // While the connection closes it has its last word with the others.
     if (this.#closing === undefined && part.phase !== 'failed') {
       this.#departures ??= new Departures()
@@ -120,12 +121,12 @@ class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
 
   listenProtocols (): Listing {
     this.#isInUse = true
-    this.#answers.refresh()
+    this.#answers.refresh(this.#parts)
     return this.#answers.listing
   }
 
   keepAlive (): boolean {
-    this.#answers.refresh()
+    this.#answers.refresh(this.#parts)
     return this.#answers.isKeepAlive
   }
 
@@ -288,6 +289,10 @@ class Composition implements RoutedHandler, PartOwner, WokenPartsOwner<Part> {
 
   #tellAll (event: ConnectionNews): PromiseLike<void> | undefined {
     return joinCalls(this.#parts.values(), (part) => {
+      // A call before this one may have removed it.
+      if (part.hasLeft) {
+        return undefined
+      }
       // A new one is told the whole sets instead, when no change is on its way to the others.
       if (part.phase === 'new' && event.type !== 'address-change') {
         return undefined

@@ -1,8 +1,9 @@
 import { InvalidStateError } from '../errors.ts'
 import type { Part } from './part.ts'
+import type { PartTable } from './part-table.ts'
 import type { Listing } from './route.ts'
 
-/** Whose a name was. */
+/** Whose a name was, or some names. */
 export interface Owner {
   readonly part: Part
   /** The part's own listing of that time: what it needs to find the owner inside itself. */
@@ -16,19 +17,14 @@ const NOTHING: Listing = Object.freeze([])
  * (S4.13), and whether any of them holds the connection open. Only the parts that may answer otherwise are asked (S4.10).
  */
 export class PartAnswers {
-  readonly #parts: ReadonlyMap<string, Part>
   #listing: Listing = NOTHING
-  readonly #owners: WeakMap<Listing, ReadonlyMap<string, Owner>> = new WeakMap()
+  /** Of the listing in force. */
+  #owners: ListingOwners | undefined
+  /** Of those before it, as streams that arrived then still ask. */
+  #earlier: WeakMap<Listing, ListingOwners> | undefined
   #keepAliveCount = 0
   /** Whose answers are to be asked again. */
   #stale: Part | undefined
-
-  /**
-   * @param parts - in the order in which they list
-   */
-  constructor (parts: ReadonlyMap<string, Part>) {
-    this.#parts = parts
-  }
 
   /** What the parts listed when they were asked last, in their order; a frozen array that is made anew only when that changed. */
   get listing (): Listing {
@@ -49,10 +45,14 @@ export class PartAnswers {
     }
   }
 
-  /** Asks the parts that may answer otherwise. */
-  refresh (): void {
+  /**
+   * Asks the parts that may answer otherwise.
+   *
+   * @param parts - all of them, in the order in which they list
+   */
+  refresh (parts: PartTable): void {
     if (this.#stale !== undefined) {
-      this.#refreshStale(this.#stale)
+      this.#refreshStale(this.#stale, parts)
     }
   }
 
@@ -61,7 +61,8 @@ export class PartAnswers {
    * it is now.
    */
   findOwner (protocol: string, listing: Listing = this.#listing): Owner | undefined {
-    return (this.#owners.get(listing) ?? this.#owners.get(this.#listing))?.get(protocol)
+    const owners = (listing === this.#listing ? undefined : this.#earlier?.get(listing)) ?? this.#owners
+    return owners?.find(protocol)
   }
 
   /**
@@ -77,7 +78,7 @@ export class PartAnswers {
     return owner
   }
 
-  #refreshStale (first: Part): void {
+  #refreshStale (first: Part, parts: PartTable): void {
     let isChanged = false
     for (let part: Part | undefined = first; part !== undefined; part = this.#stale) {
       this.#stale = part.nextStale
@@ -86,7 +87,7 @@ export class PartAnswers {
       isChanged = this.#refreshPart(part) || isChanged
     }
     if (isChanged) {
-      this.#update()
+      this.#update(parts)
     }
   }
 
@@ -119,20 +120,51 @@ export class PartAnswers {
     }
   }
 
-  #update (): void {
-    const names: string[] = []
-    const owners = new Map<string, Owner>()
-    for (const part of this.#parts.values()) {
+  #update (parts: PartTable): void {
+    const owners: Owner[] = []
+    for (const part of parts.values()) {
       const { names: listing } = part
-      for (const name of listing) {
-        // A second mention tells the connection that the name is shadowed.
-        names.push(name)
-        if (!owners.has(name)) {
-          owners.set(name, { part, listing })
+      if (listing.length > 0) {
+        owners.push({ part, listing })
+      }
+    }
+    if (this.#owners !== undefined) {
+      this.#earlier ??= new WeakMap()
+      this.#earlier.set(this.#listing, this.#owners)
+    }
+    // A second mention tells the connection that the name is shadowed.
+    this.#listing = Object.freeze(owners.flatMap(({ listing }) => listing).slice())
+    this.#owners = new ListingOwners(owners)
+  }
+}
+
+/** Who owned each name by one listing. */
+class ListingOwners {
+  readonly #owners: readonly Owner[]
+  /** Made for the first stream. */
+  #byName: Map<string, Owner> | undefined
+
+  /**
+   * @param owners - of some names each, in the order in which they list; the first one that lists a name owns it
+   */
+  constructor (owners: readonly Owner[]) {
+    this.#owners = owners.slice()
+  }
+
+  find (protocol: string): Owner | undefined {
+    this.#byName ??= this.#index()
+    return this.#byName.get(protocol)
+  }
+
+  #index (): Map<string, Owner> {
+    const index = new Map<string, Owner>()
+    for (const owner of this.#owners) {
+      for (const name of owner.listing) {
+        if (!index.has(name)) {
+          index.set(name, owner)
         }
       }
     }
-    this.#listing = Object.freeze(names)
-    this.#owners.set(this.#listing, owners)
+    return index
   }
 }

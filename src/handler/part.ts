@@ -14,6 +14,8 @@ import type { PartEvent } from './composed-handler.ts'
 import type { ConnectionEvent, DialUpgradeError, FullyNegotiatedOutbound, HandlerOutput } from './connection-handler.ts'
 import type { Hop, RoutedHandler } from './route.ts'
 
+const NOTHING: readonly string[] = Object.freeze([])
+
 /** The composition that holds a part. */
 export interface PartOwner {
   readonly woken: WokenParts<Part>
@@ -74,7 +76,10 @@ export class Part extends WokenPart<Part> {
   isStale = false
   nextStale: Part | undefined
   isKeepAlive = false
-  readonly #listing: LastListing = new LastListing()
+  /** What the handler listed when it was asked last. */
+  names: readonly string[] = NOTHING
+  /** Made for the first listing that is no frozen array. */
+  #listing: LastListing | undefined
   #link: ListLink | undefined
   #hop: PartHop | undefined
   #innerHops: Map<Hop, PartHop> | undefined
@@ -91,20 +96,24 @@ export class Part extends WokenPart<Part> {
     return this.phase === 'leaving' || this.phase === 'gone'
   }
 
-  /** What the handler listed when it was asked last. */
-  get names (): readonly string[] {
-    return this.#listing.names
-  }
-
   /** Takes in what the handler lists now; true when `names` is another array than before. */
   list (listing: ProtocolListing): boolean {
-    const before = this.#listing.names
-    if (listing === before && this.#link === undefined) {
+    const { names } = this
+    if (listing === names && this.#link === undefined) {
       return false
     }
     this.#follow(listing)
+    if (this.#listing === undefined) {
+      if (!isProtocolList(listing) && Object.isFrozen(listing)) {
+        this.names = listing
+        return listing !== names
+      }
+      this.#listing = new LastListing()
+      this.#listing.names = names
+    }
     this.#listing.update(listing)
-    return this.#listing.names !== before
+    this.names = this.#listing.names
+    return this.names !== names
   }
 
   /** The handler has ended, or the connection closes: no list wakes it any more. */

@@ -1,9 +1,10 @@
 import { LazySignal } from '../behaviours/lazy-signal.ts'
+import { peerOf } from './addresses.ts'
 import { nextConnectionId } from './connection-ids.ts'
-import type { EventHandler, PeerId, StreamCloseEvent } from '@libp2p/interface'
+import type { ConnectionLimits, EventHandler, PeerId, StreamCloseEvent } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { ConnectionDenied } from '../behaviour/connection-denied.ts'
-import type { EstablishedConnection } from '../behaviour/network-behaviour.ts'
+import type { EstablishedConnection, PendingConnection } from '../behaviour/network-behaviour.ts'
 import type { ConnectionId, Direction } from '../core/ids.ts'
 import type { OwnDial } from './own-dial.ts'
 
@@ -12,6 +13,53 @@ export interface Wire {
   readonly status: string
   addEventListener (type: 'close', listener: EventHandler<StreamCloseEvent>): void
   removeEventListener (type: 'close', listener: EventHandler<StreamCloseEvent>): void
+}
+
+const NOTHING = (): void => {}
+
+/** A connection as the gates and the behaviours are shown it: few of them ask for its signal, and one that is made takes a kilobyte. */
+export class AdmittedConnection implements EstablishedConnection {
+  readonly id: ConnectionId
+  readonly peer: PeerId
+  readonly direction: Direction
+  readonly address: Multiaddr
+  readonly limits: ConnectionLimits | undefined
+  readonly #admission: Admission
+
+  constructor (admission: Admission, peer: PeerId, address: Multiaddr, limits: ConnectionLimits | undefined) {
+    this.id = admission.id
+    this.peer = peer
+    this.direction = admission.direction
+    this.address = address
+    this.limits = limits
+    this.#admission = admission
+  }
+
+  /** See {@link EstablishedConnection}. */
+  get signal (): AbortSignal {
+    return this.#admission.signal
+  }
+}
+
+/** An attempt of a peer as the gates and the behaviours are shown it. */
+export class InboundAttempt implements PendingConnection {
+  readonly id: ConnectionId
+  readonly direction = 'inbound'
+  readonly addresses: readonly Multiaddr[]
+  readonly peer: PeerId | undefined
+  readonly #admission: Admission
+
+  constructor (admission: Admission) {
+    this.id = admission.id
+    this.addresses = [admission.address]
+    this.peer = peerOf(admission.address)
+    this.#admission = admission
+  }
+
+  /** See {@link PendingConnection}. */
+  get signal (): AbortSignal {
+    return this.#admission.signal
+  }
 }
 
 /** One connection of the host on its way through the gates, and until it has closed. */
@@ -28,7 +76,7 @@ export class Admission {
   denial: ConnectionDenied | undefined
   readonly #signal = new LazySignal()
   #isOver = false
-  #unwatch = (): void => {}
+  #unwatch = NOTHING
 
   constructor (direction: Direction, address: Multiaddr, dial: OwnDial | undefined) {
     // Of several connections that the host makes for one dial, one is the dial's.
@@ -63,7 +111,7 @@ export class Admission {
   /** Somebody else sees to its end. */
   unwatch (): void {
     this.#unwatch()
-    this.#unwatch = () => {}
+    this.#unwatch = NOTHING
   }
 
   /** Nothing comes of it any more. */

@@ -14,7 +14,7 @@
 
 import { LazySignal } from '../behaviours/lazy-signal.ts'
 import { isRelayed, peerOf, withPeer } from './addresses.ts'
-import { Admission } from './admission.ts'
+import { Admission, AdmittedConnection, InboundAttempt } from './admission.ts'
 import { nextConnectionId } from './connection-ids.ts'
 import { dialFailureKindOf } from './dial-failures.ts'
 import { toError } from './to-error.ts'
@@ -61,8 +61,7 @@ export class Admissions implements GateKeeper {
   denyInbound (wire: MultiaddrConnection): Answer {
     const { remoteAddr } = wire
     const admission = this.#begin(new Admission('inbound', remoteAddr, undefined), wire)
-    const { id, signal } = admission
-    const attempt: PendingConnection = { id, direction: 'inbound', addresses: [remoteAddr], peer: peerOf(remoteAddr), signal }
+    const attempt = new InboundAttempt(admission)
     return this.#pass(admission, {
       question: { stage: 'pending', direction: 'inbound' },
       check: () => this.#gates.checkPending(attempt),
@@ -75,10 +74,9 @@ export class Admissions implements GateKeeper {
     const address = withPeer(wire.remoteAddr, peer)
     const admission = this.#byWire.get(wire) ?? this.#begin(new Admission(direction, address, this.#dialFor(direction, peer, wire.remoteAddr)), wire)
     admission.peer = peer
-    const { id, signal } = admission
     return isRelayed(address)
       ? admission.isOver
-      : this.#passEstablished(admission, { id, peer, direction, address, limits: undefined, signal })
+      : this.#passEstablished(admission, new AdmittedConnection(admission, peer, address, undefined))
   }
 
   /**
@@ -86,14 +84,14 @@ export class Admissions implements GateKeeper {
    * connection of the swarm; at once if nobody takes time. A denied connection is closed.
    */
   open (host: HostConnection, enter: (admission: Admission, connection: EstablishedConnection) => void): Promise<void> | undefined {
-    const { remotePeer: peer, remoteAddr: address, direction, limits } = host
+    const { remotePeer: peer, remoteAddr: address, limits } = host
     const admission = this.#admissionOf(host)
-    const { id, signal, established } = admission
+    const { established } = admission
     if (established !== undefined) {
       enter(admission, established)
       return undefined
     }
-    const connection: EstablishedConnection = { id, peer, direction, address, limits, signal }
+    const connection = new AdmittedConnection(admission, peer, address, limits)
     admission.watch(host, (error) => { this.#closed(admission, error) })
     const decide = (isDenied: boolean): void => {
       admission.unwatch()
@@ -161,7 +159,7 @@ export class Admissions implements GateKeeper {
       }
       return denied !== undefined
     }
-    const verdict = passGate(driver, step, terms, admission.signal)
+    const verdict = passGate(driver, step, terms, admission)
     return verdict instanceof Promise ? verdict.then(conclude) : conclude(verdict)
   }
 
@@ -172,7 +170,7 @@ export class Admissions implements GateKeeper {
     const denied = await passGate(driver, {
       question: { stage: 'pending', direction: 'outbound' },
       check: () => this.#gates.checkPending(attempt)
-    }, terms, lifetime.signal)
+    }, terms, lifetime)
     if (denied !== undefined) {
       lifetime.abort(denied)
       driver.turn(() => { this.#gates.denied(denied, undefined, peer) })

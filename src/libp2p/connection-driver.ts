@@ -23,8 +23,10 @@ import type { ConnectionMode } from './connection-mode.ts'
 import type { HostProtocolFeed } from './host-protocols.ts'
 import type { MuxerUser } from './muxer-adapter.ts'
 import type { MuxerOwner, NegotiatedMuxer } from './negotiated-muxer.ts'
+import type { NextTurn } from './next-turn.ts'
 import type { ProtocolHolder } from './protocol-changes.ts'
 import type { Scheduler, Timer } from './scheduler.ts'
+import type { StreamAdapter } from './stream-adapter.ts'
 import type { StreamSource } from './stream-source.ts'
 import type { SwarmConfig } from './swarm-options.ts'
 import type { DrainedConnection, Turns } from './swarm-driver.ts'
@@ -35,6 +37,8 @@ export interface ConnectionDriverComponents {
   readonly driver: Turns
   readonly scheduler: Scheduler
   readonly budget: TurnBudget
+  /** Streams that this side closed. */
+  readonly closing: NextTurn<StreamAdapter>
   readonly config: SwarmConfig
   readonly hostProtocols: HostProtocolFeed
   readonly interest: ReportInterest
@@ -66,7 +70,10 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
   readonly #timer: Timer
   readonly #hostStreams: HostStreams
   readonly #port: MuxerAdapter
-  readonly #closed: Wait<void>
+  readonly #scheduler: Scheduler
+  /** Made when somebody waits for the end. */
+  #closed: Wait<void> | undefined
+  #hasClosed = false
 
   /**
    * @param components - what all connections of the node share
@@ -75,7 +82,7 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
    * @param wake - asks the swarm to poll it
    */
   constructor (components: ConnectionDriverComponents, { id, host, muxer }: DrivenConnection, handler: AnyHandler, wake: () => void) {
-    const { driver, scheduler, budget, config, hostProtocols, interest, meter } = components
+    const { driver, scheduler, budget, closing, config, hostProtocols, interest, meter } = components
     this.id = id
     this.peer = host.remotePeer
     this.host = host
@@ -83,19 +90,20 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
     const source: StreamSource = muxer === undefined ? new HostedMuxer(host, this) : new InnerMuxer(muxer)
     this.#turns = new ConnectionTurns(driver, this)
     this.#timer = scheduler.timer(() => { this.#turns.input(wake) })
-    this.#closed = new Wait({ scheduler, action: 'Cannot close a connection' })
+    this.#scheduler = scheduler
     this.#port = new MuxerAdapter(host, source, scheduler, this)
     this.#machine = new Connection(
       { id, peer: host.remotePeer, direction: host.direction, handler, muxer: this.#port, wake, hostProtocols, interest, meter },
       config.connection,
       scheduler.now()
     )
-    this.#streams = new StreamInputs(this.#machine, this.#turns, scheduler, budget, config)
+    this.#streams = new StreamInputs(this.#machine, this.#turns, scheduler, budget, closing, config)
     this.#hostStreams = new HostStreams({
       machine: this.#machine, turns: this.#turns, streams: this.#streams, source, muxer, scheduler, config, hostProtocols
     })
     if (muxer !== undefined) {
       muxer.owner = this
+      muxer.joinWrites(scheduler)
     }
     host.addEventListener('close', this)
   }
@@ -164,7 +172,8 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
     } else if (output.type === 'closed') {
       this.#timer.clear()
       this.host.removeEventListener('close', this)
-      this.#closed.resolve()
+      this.#hasClosed = true
+      this.#closed?.resolve()
     }
     return output
   }
@@ -283,7 +292,10 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
 
   /** Resolves when the connection has ended. */
   async whenClosed (): Promise<void> {
-    await this.#closed.promise
+    if (!this.#hasClosed) {
+      this.#closed ??= new Wait({ scheduler: this.#scheduler, action: 'Cannot close a connection' })
+      await this.#closed.promise
+    }
   }
 
   /** A promise that a handler returned: its rejection counts as a throw (S4.15). */

@@ -7,6 +7,7 @@ import { checkCallOptions } from '../behaviours/call-options.ts'
 import { DialFailureError } from '../behaviour/dial-failure-error.ts'
 import { andAllComplete } from '../concurrency/when-all.ts'
 import { kindOf } from '../core/options.ts'
+import { InvalidStateError } from '../errors.ts'
 import { show } from '../core/printable.ts'
 import { distinct, parseTarget, withPeer } from './addresses.ts'
 import { nextConnectionId } from './connection-ids.ts'
@@ -51,6 +52,7 @@ export interface DialOptions extends CallOptions {
 export class Dialer {
   readonly #components: DialerComponents
   readonly #dials = new Map<OwnDial, Promise<ConnectionDriver>>()
+  #hasStopped = false
 
   constructor (components: DialerComponents) {
     this.#components = components
@@ -75,8 +77,8 @@ export class Dialer {
     const { condition = 'disconnected-and-not-dialing', signal, timeoutMs = DIAL_TIMEOUT_MS } = options
     checkCondition(condition)
     const parsed = parseTarget(target)
-    const wait = new Wait<ConnectionDriver>({ scheduler: this.#components.terms.scheduler, action: 'Cannot wait for the dial' }, { signal, timeoutMs })
-    const refusal = this.#refusalOf(parsed.peer, condition)
+    const wait = new Wait<ConnectionDriver>({ scheduler: this.#components.terms.scheduler, action: 'Cannot wait for the dial', peer: parsed.peer }, { signal, timeoutMs })
+    const refusal = this.#hasStopped ? 'aborted' : this.#refusalOf(parsed.peer, condition)
     const dial = this.#joinable(parsed.peer, refusal) ?? new OwnDial(nextConnectionId(), parsed, condition === 'always')
     dial.waiting++
     const outcome = refusal === undefined ? this.#dials.get(dial) ?? this.#begin(dial) : this.#run(dial, refusal)
@@ -103,10 +105,18 @@ export class Dialer {
     return undefined
   }
 
-  /** The node stops: ends all dials. */
+  /** The node is started; true if it had been stopped. */
+  reopen (): boolean {
+    const hadStopped = this.#hasStopped
+    this.#hasStopped = false
+    return hadStopped
+  }
+
+  /** The node stops: ends all dials, and refuses others. */
   async close (): Promise<void> {
+    this.#hasStopped = true
     for (const dial of this.#dials.keys()) {
-      dial.abort(new Error('The node stops'))
+      dial.abort(new InvalidStateError(STOPPED))
     }
     await andAllComplete(this.#dials.values())
   }
@@ -172,7 +182,7 @@ export class Dialer {
   async #run (dial: OwnDial, refusal?: DialFailureKind): Promise<ConnectionDriver> {
     try {
       if (refusal !== undefined) {
-        throw new Failed(refusal)
+        throw new Failed(refusal, refusal === 'aborted' ? new InvalidStateError(STOPPED) : undefined)
       }
       return await this.#connect(dial)
     } catch (thrown) {
@@ -226,7 +236,7 @@ export class Dialer {
       question: { stage: 'pending', direction: 'outbound' },
       check: () => this.#gates.checkPending(pending),
       commit: () => this.#gates.commitPending(pending)
-    }, terms, dial.signal)
+    }, terms, dial)
     dial.signal.throwIfAborted()
     if (denied !== undefined) {
       driver.turn(() => { this.#gates.denied(denied, dial.id, dial.peer) })
@@ -238,6 +248,8 @@ export class Dialer {
     return this.#components.driver.swarm.gates
   }
 }
+
+const STOPPED = 'the node has stopped'
 
 const CONDITIONS: Readonly<Record<DialCondition, true>> = {
   disconnected: true, 'not-dialing': true, 'disconnected-and-not-dialing': true, always: true
@@ -265,7 +277,8 @@ class Failed extends Error {
 function toFailure (dial: OwnDial, thrown: unknown): DialFailure {
   const error = toError(thrown)
   if (dial.signal.aborted) {
-    return failureOf(dial, 'aborted', error)
+    // Why, in the words of whoever ended it; the host's own error says that it was ended.
+    return failureOf(dial, 'aborted', toError(dial.signal.reason), error)
   }
   return dial.denial === undefined ? failureOf(dial, dialFailureKindOf(error), error) : failureOf(dial, 'denied', dial.denial, error)
 }

@@ -85,12 +85,17 @@ class DuplexNegotiation {
   }
 
   #startSink (): void {
-    this.#sent = this.#duplex.sink(this.#writer)
+    this.#sent = this.#send()
     this.#sent.catch((thrown: unknown) => {
       this.#cause ??= thrown
       this.#negotiation.handleWriteFailed()
       this.#drain()
     })
+  }
+
+  /** Whatever the sink throws or returns, it is a promise. */
+  async #send (): Promise<unknown> {
+    return this.#duplex.sink(this.#writer)
   }
 
   /** Drains, then waits for what comes next: a turn if input is left, else input. */
@@ -105,19 +110,23 @@ class DuplexNegotiation {
         this.#advance()
       })
     } else {
-      this.#reader.next().then(({ done, value }) => {
-        if (done === true) {
-          this.#negotiation.handleFin()
-        } else {
-          this.#negotiation.handleData(value.subarray())
-        }
-        this.#advance()
-      }, (thrown: unknown) => {
-        this.#cause ??= thrown
-        this.#negotiation.handleReset()
-        this.#advance()
-      })
+      void this.#read()
     }
+  }
+
+  async #read (): Promise<void> {
+    try {
+      const next = await this.#reader.next()
+      if (next.done === true) {
+        this.#negotiation.handleFin()
+      } else {
+        this.#negotiation.handleData(next.value.subarray())
+      }
+    } catch (thrown) {
+      this.#cause ??= thrown
+      this.#negotiation.handleReset()
+    }
+    this.#advance()
   }
 
   #drain (): void {
@@ -153,10 +162,16 @@ class DuplexNegotiation {
   #fail (error: Error): void {
     this.#leave()
     this.#writer.fail(error)
-    this.#reader.return?.().catch(() => {
-      // It is left in any case.
-    })
     this.#settle.reject(error)
+    void this.#leaveSource()
+  }
+
+  async #leaveSource (): Promise<void> {
+    try {
+      await this.#reader.return?.()
+    } catch {
+      // It is left in any case.
+    }
   }
 
   #leave (): void {

@@ -6,13 +6,14 @@ import { Advertiser } from './advertise.ts'
 import { ConnectionDriver } from './connection-driver.ts'
 import { keep } from './connection-gater.ts'
 import { Dialer } from './dialer.ts'
+import { followAddresses } from './host-addresses.ts'
 import { HostOrders } from './host-orders.ts'
 import { HostProtocolFeed } from './host-protocols.ts'
 import { feedIdentify } from './identify-feed.ts'
 import { refuseSecondIdentify } from './identify-provider.ts'
 import { listenToHost } from './host-listener.ts'
-import { ListenAddresses } from './listen-addresses.ts'
 import { muxerOf } from './negotiated-muxer.ts'
+import { NextTurn } from './next-turn.ts'
 import { followPeerTags, readPeerTags } from './peer-tags.ts'
 import { isAdopted } from './stream-adapter.ts'
 import { SwarmDriver } from './swarm-driver.ts'
@@ -33,12 +34,14 @@ import type { Log } from './contained-log.ts'
 import type { DialOptions } from './dialer.ts'
 import type { NegotiatedMuxer } from './negotiated-muxer.ts'
 import type { Scheduler } from './scheduler.ts'
+import type { StreamAdapter } from './stream-adapter.ts'
 import type { SwarmMetrics } from './swarm-metrics.ts'
 import type { DrivenEvent } from './swarm-driver.ts'
 import type { SwarmConfig } from './swarm-options.ts'
 import type { VerdictTerms } from './verdict.ts'
 
 const SWARM_STOPPED: FromSwarm = Object.freeze({ type: 'swarm-stopped' })
+const SWARM_RESTARTED: FromSwarm = Object.freeze({ type: 'swarm-restarted' })
 
 /** Collaborators of a {@link HostLink}. */
 export interface HostLinkComponents {
@@ -79,7 +82,6 @@ export class HostLink {
   readonly #admissions: Admissions
   readonly #dialer: Dialer
   readonly #orders: HostOrders
-  readonly #addresses = new ListenAddresses()
 
   constructor (components: HostLinkComponents) {
     const { node, root, config, scheduler, log, interest, metrics } = components
@@ -105,7 +107,8 @@ export class HostLink {
       onIdle: () => { this.#advertiser.schedule() },
       onError: (cause) => { components.onError(cause) }
     })
-    this.#shared = { driver: this.#driver, scheduler, budget, config, hostProtocols: this.#protocols, interest, meter: metrics }
+    const closing = new NextTurn<StreamAdapter>((stream) => { stream.tellClosing() }, scheduler)
+    this.#shared = { driver: this.#driver, scheduler, budget, closing, config, hostProtocols: this.#protocols, interest, meter: metrics }
     const terms: VerdictTerms = {
       scheduler,
       gateTimeoutMs: config.gateTimeoutMs,
@@ -118,13 +121,15 @@ export class HostLink {
       isConnected: (peer) => this.#isConnected(peer),
       driven: async (host) => await this.#driven(host)
     })
+    const onError = (cause: unknown): void => { components.onError(cause) }
     this.#orders = new HostOrders({
       node,
       dialer: this.#dialer,
+      addresses: followAddresses({ node, tell: (changes) => { this.#tell(changes) }, onError }),
       terms,
       turn: (input) => { this.#driver.turn(input) },
       tell: (event) => { this.#tell([event]) },
-      onError: (cause) => { components.onError(cause) }
+      onError
     })
     this.#admissions = new Admissions({ driver: this.#driver, terms, findDial: (peer, address) => this.#dialer.find(peer, address) })
     keep(node.connectionGater, this.#admissions)
@@ -166,6 +171,13 @@ export class HostLink {
     return await this.#dialer.dial(target, options)
   }
 
+  /** The node is being started; tells the behaviours if it was stopped before. */
+  reopen (): void {
+    if (this.#dialer.reopen()) {
+      this.#tell([SWARM_RESTARTED])
+    }
+  }
+
   /** Ends all dials, closes all connections in good order, takes back what was announced, and tells the behaviours. */
   async close (): Promise<void> {
     await this.#dialer.close()
@@ -183,8 +195,6 @@ export class HostLink {
     listenToHost(events, 'connection:open', (connection) => { this.#onOpen(connection) }, onError)
     listenToHost(events, 'peer:identify', (result) => { this.#onIdentify(result) }, onError)
     listenToHost(events, 'self:peer:update', () => { this.#refreshProtocols() }, onError)
-    listenToHost(events, 'transport:listening', (listener) => { this.#tell(this.#addresses.opened(listener)) }, onError)
-    listenToHost(events, 'transport:close', (listener) => { this.#tell(this.#addresses.closed(listener)) }, onError)
     if (config.connection.idleTimeoutMs !== Infinity) {
       listenToHost(events, 'peer:update', ({ peer }) => { followPeerTags(this.#connections.values(), peer) }, onError)
     }

@@ -6,12 +6,15 @@ import type { SwarmComponents } from '../behaviour/swarm-components.ts'
 import type { AwaitCheck, ChangeListener } from '../behaviour/to-swarm.ts'
 import type { HostOrder } from '../swarm/swarm-event.ts'
 import type { Dialer } from './dialer.ts'
+import type { ExternalAddresses } from './external-addresses.ts'
 import type { VerdictTerms } from './verdict.ts'
 
 /** Collaborators of {@link HostOrders}. */
 export interface HostOrdersComponents {
   readonly node: Pick<SwarmComponents, 'addressManager' | 'peerStore' | 'transportManager'>
   readonly dialer: Dialer
+  /** Told what behaviours say of them. */
+  readonly addresses: ExternalAddresses
   readonly terms: VerdictTerms
   /** Gives an input, and drains. */
   turn (input: () => void): void
@@ -31,7 +34,7 @@ export class HostOrders {
 
   /** Begins to do what `order` says; called in a drain. */
   obey (order: HostOrder): void {
-    const { node: { addressManager, peerStore }, dialer } = this.#components
+    const { node: { addressManager, peerStore }, dialer, addresses } = this.#components
     switch (order.type) {
       case 'dial':
         dialer.order(order)
@@ -42,15 +45,19 @@ export class HostOrders {
         break
       case 'external-address-candidate':
         addressManager.addObservedAddr(order.address)
+        addresses.said(order)
         break
       case 'external-address-confirmed':
         addressManager.confirmObservedAddr(order.address, { type: 'observed' })
+        addresses.said(order)
         break
       case 'external-address-expired':
         addressManager.removeObservedAddr(order.address)
+        addresses.said(order)
         break
       case 'peer-external-address':
-        peerStore.merge(order.peer, { multiaddrs: [order.address] }).catch((error: unknown) => { this.#components.onError(error) })
+        addresses.storing(order, async () => await peerStore.merge(order.peer, { multiaddrs: [order.address] }))
+          .catch((error: unknown) => { this.#components.onError(error) })
         break
       case 'await-check':
         void this.#awaitCheck(order)

@@ -15,11 +15,9 @@ export interface HostRequestsComponents {
   cancel (token: unknown): void
 }
 
-/** Streams that the host's services asked for and wait for, each with one answer. */
+/** Streams that the host's services asked for and wait for, each with one answer. The token of a request is the wait itself. */
 export class HostRequests {
   readonly #components: HostRequestsComponents
-  /** By token, which is the wait itself. */
-  readonly #waiting = new Map<unknown, Wait<Stream>>()
 
   constructor (components: HostRequestsComponents) {
     this.#components = components
@@ -34,7 +32,6 @@ export class HostRequests {
     const { signal } = options
     signal?.throwIfAborted()
     const wait = new Wait<Stream>({ scheduler: this.#components.scheduler, action: `Cannot open a stream for "${protocol}"` }, { signal })
-    this.#waiting.set(wait, wait)
     const timeoutMs = signal === undefined || lazy === true ? undefined : Infinity
     this.#components.request({ protocols: [protocol], timeoutMs, lazy, options, token: wait })
     try {
@@ -43,20 +40,20 @@ export class HostRequests {
       this.#components.cancel(wait)
       signal?.throwIfAborted()
       throw error
-    } finally {
-      this.#waiting.delete(wait)
     }
   }
 
   /** The machine has the stream. */
   opened (token: unknown, stream: Stream): void {
-    if (this.#waiting.get(token)?.resolve(stream) !== true) {
+    if (!(token instanceof Wait && token.resolve(stream))) {
       stream.abort(new AbortError())
     }
   }
 
   /** The machine could not get it. */
   failed (token: unknown, error: StreamUpgradeError): void {
-    this.#waiting.get(token)?.reject(toHostError(error))
+    if (token instanceof Wait) {
+      token.reject(toHostError(error))
+    }
   }
 }

@@ -9,9 +9,11 @@ import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { HostStreamFailed, HostStreamOpened, HostStreamOutput } from '../connection/connection-output.ts'
 import type { StreamPort } from '../connection/muxer-port.ts'
+import type { HostStreamRequest } from '../connection/outbound-wish.ts'
 import type { Instant } from '../core/instant.ts'
 import type { ConnectionTurns } from './connection-turns.ts'
 import type { HostProtocolFeed } from './host-protocols.ts'
+import type { HostRequestsComponents } from './host-requests.ts'
 import type { NegotiatedMuxer } from './negotiated-muxer.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { StreamInputs } from './stream-inputs.ts'
@@ -32,18 +34,30 @@ export interface HostStreamsComponents {
 }
 
 /** The streams of the node's other services on one connection, as far as the swarm has to do with them. */
-export class HostStreams {
+export class HostStreams implements HostRequestsComponents {
   readonly #components: HostStreamsComponents
   readonly #requests: HostRequests
 
   constructor (components: HostStreamsComponents) {
-    const { machine, turns, scheduler } = components
     this.#components = components
-    this.#requests = new HostRequests({
-      scheduler,
-      request: (request) => { turns.command(() => { machine.requestHostStream(request, scheduler.now()) }) },
-      cancel: (token) => { turns.command(() => { machine.cancelHostStream(token) }) }
-    })
+    this.#requests = new HostRequests(this)
+  }
+
+  /** See {@link HostRequestsComponents}. */
+  get scheduler (): Scheduler {
+    return this.#components.scheduler
+  }
+
+  /** See {@link HostRequestsComponents}. */
+  request (request: HostStreamRequest): void {
+    const { machine, turns, scheduler } = this.#components
+    turns.command(() => { machine.requestHostStream(request, scheduler.now()) })
+  }
+
+  /** See {@link HostRequestsComponents}. */
+  cancel (token: unknown): void {
+    const { machine, turns } = this.#components
+    turns.command(() => { machine.cancelHostStream(token) })
   }
 
   /** A service wants a stream. A name that no peer of ours would propose is left to the host, which is less strict. */
@@ -64,7 +78,7 @@ export class HostStreams {
   passedThrough (stream: Stream): void {
     const { machine, turns } = this.#components
     const port = this.#adopt(stream)
-    turns.input(() => { machine.handleForeignStream(port) })
+    turns.input(() => { machine.handleForeignStream(port, stream.direction) })
   }
 
   /** See `MuxerOwner`. */
@@ -102,7 +116,7 @@ export class HostStreams {
     for (const stream of source.streams) {
       const isOfHost = stream.direction === 'outbound' || hostProtocols.has(stream.protocol)
       if (isOfHost && !isAdopted(stream) && isCountedProtocol(stream.protocol)) {
-        machine.handleForeignStream(this.#adopt(stream))
+        machine.handleForeignStream(this.#adopt(stream), stream.direction)
       }
     }
   }

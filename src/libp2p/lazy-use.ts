@@ -4,21 +4,26 @@ import type { StreamEnd } from './stream-reader.ts'
 
 /**
  * What is different for the user of a stream that was opened lazily (S2.26 to S2.28): the first bytes share their write with
- * the opening, and once the peer did not agree, writing fails with the very error that reading fails with.
+ * the opening, and once the peer did not agree, writing fails with the very error that reading fails with. The answer of the
+ * peer is read while its user has paused the stream, too; the pause holds for what comes behind it.
  *
- * `send` stays in place after the peer agreed, as somebody may have put another around it by then.
+ * These methods stay in place after the peer agreed, as somebody may have put another around it by then.
  */
 export class LazyUse {
   readonly #stream: Stream
   readonly #end: StreamEnd
   readonly #send: Stream['send']
+  readonly #pause: Stream['pause']
+  readonly #resume: Stream['resume']
   /** Header and proposal, until they are sent. */
   #opening: Uint8Array | undefined
   #isConfirmed = false
+  /** Its user wants nothing for now. */
+  #isPauseWanted = false
   #closeReadLater: (() => Promise<void>) | undefined
 
   /**
-   * @param stream - gets another `send`
+   * @param stream - gets another `send`, `pause` and `resume`
    * @param end - what the stream closed with
    * @param opening - what the peer has to see first
    */
@@ -28,6 +33,10 @@ export class LazyUse {
     this.#opening = opening
     this.#send = stream.send.bind(stream)
     stream.send = data => this.#write(data)
+    this.#pause = stream.pause.bind(stream)
+    this.#resume = stream.resume.bind(stream)
+    stream.pause = () => { this.#setPaused(true) }
+    stream.resume = () => { this.#setPaused(false) }
   }
 
   /** Sends the opening, if nothing has yet: nothing that may be written is waited for any longer. */
@@ -71,12 +80,39 @@ export class LazyUse {
     }
   }
 
+  /** Nothing can be taken before {@link readOn}, not even the answer. */
+  hold (): void {
+    this.#pause()
+  }
+
+  /** See {@link hold}. */
+  readOn (): void {
+    if (this.#stream.readStatus === 'paused') {
+      this.#resume()
+    }
+  }
+
   /** The peer agreed. */
   confirmed (): void {
     this.#isConfirmed = true
+    if (this.#isPauseWanted && this.#stream.readStatus === 'readable') {
+      this.#pause()
+    }
     this.#closeReadLater?.().catch(() => {
       // Its user was answered, and does not read any more.
     })
+  }
+
+  /** A stream that is not read any more says so itself. */
+  #setPaused (isPaused: boolean): void {
+    const { readStatus } = this.#stream
+    if (!this.#isConfirmed && (readStatus === 'readable' || readStatus === 'paused')) {
+      this.#isPauseWanted = isPaused
+    } else if (isPaused) {
+      this.#pause()
+    } else {
+      this.#resume()
+    }
   }
 
   #write (data: Uint8Array | Uint8ArrayList): boolean {

@@ -1,5 +1,5 @@
 import { checkSignal } from '../behaviours/call-options.ts'
-import { kindOf } from '../core/options.ts'
+import { checkNames, kindOf } from '../core/options.ts'
 import { DialerNegotiation } from '../negotiation/dialer-negotiation.ts'
 import { ListenerNegotiation } from '../negotiation/listener-negotiation.ts'
 import { DEFAULT_LIMITS } from '../negotiation/outcome.ts'
@@ -38,7 +38,18 @@ export interface MultistreamSelectInit extends AbortOptions {
   lengthDecoder? (data: Uint8ArrayList): number
 }
 
+/** Ours, those of `@libp2p/multistream-select`, and those that the host hands through to it, which are its callers'. */
+const OPTIONS: readonly string[] = [
+  'signal', 'limits',
+  'negotiateFully', 'maxBufferSize', 'maxDataLength', 'maxLengthLength', 'lengthEncoder', 'lengthDecoder',
+  'onProgress', 'maxOutboundStreams', 'runOnLimitedConnection',
+  'skipEncryption', 'skipProtection', 'muxerFactory', 'initiator', 'remotePeer'
+]
+
+const NO_OPTIONS: MultistreamSelectInit = Object.freeze({})
+
 const LIMITS: NegotiationLimits = Object.freeze({ ...DEFAULT_LIMITS, maxFramesPerTurn: 8 })
+const LIMIT_NAMES: readonly string[] = ['maxFrameLength', 'maxRounds', 'maxFramesPerTurn', 'ls']
 
 /**
  * Proposes protocols on a stream until the other side agrees on one: `select` of `@libp2p/multistream-select`, by our rules.
@@ -47,7 +58,7 @@ const LIMITS: NegotiationLimits = Object.freeze({ ...DEFAULT_LIMITS, maxFramesPe
  * @param protocols - what to propose, in order; copied
  * @param options - a signal that ends it, and bounds
  * @returns the agreed name. Rejects with a {@link MultistreamSelectError}, and then the stream was reset; or with a
- * `TypeError` or `RangeError` for a list or an option that is not valid (S2.18), and then nothing was done to the stream
+ * `TypeError` or `RangeError` for a list that is not valid (S2.18) or an option that is unknown or not valid, and then nothing was done to the stream
  */
 export function select (stream: MessageStream, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<string>
 /**
@@ -57,9 +68,9 @@ export function select (stream: MessageStream, protocols: string | readonly stri
  */
 export function select (stream: ByteDuplex, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<NegotiatedDuplex>
 export function select (
-  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], { limits, signal }: MultistreamSelectInit = {}
+  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], options?: MultistreamSelectInit
 ): Promise<string | NegotiatedDuplex> {
-  return negotiate(stream, protocols, 'outbound', limits, signal)
+  return negotiate(stream, protocols, 'outbound', options)
 }
 
 /**
@@ -70,7 +81,7 @@ export function select (
  * one for every stream, and its length does not matter
  * @param options - a signal that ends it, and bounds
  * @returns the agreed name. Rejects with a {@link MultistreamSelectError}, and then the stream was reset; or with a
- * `RangeError` for an option that is not valid, and then nothing was done to the stream
+ * `TypeError` or `RangeError` for an option that is unknown or not valid, and then nothing was done to the stream
  */
 export function handle (stream: MessageStream, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<string>
 /**
@@ -80,16 +91,17 @@ export function handle (stream: MessageStream, protocols: string | readonly stri
  */
 export function handle (stream: ByteDuplex, protocols: string | readonly string[], options?: MultistreamSelectInit): Promise<NegotiatedDuplex>
 export function handle (
-  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], { limits, signal }: MultistreamSelectInit = {}
+  stream: MessageStream | ByteDuplex, protocols: string | readonly string[], options?: MultistreamSelectInit
 ): Promise<string | NegotiatedDuplex> {
-  return negotiate(stream, protocols, 'inbound', limits, signal)
+  return negotiate(stream, protocols, 'inbound', options)
 }
 
 function negotiate (
   stream: MessageStream | ByteDuplex, protocols: string | readonly string[], direction: Direction,
-  limits: Partial<NegotiationLimits> | undefined, signal: AbortSignal | undefined
+  options: MultistreamSelectInit | null | undefined
 ): Promise<string | NegotiatedDuplex> {
   try {
+    const { limits, signal } = checked(options ?? NO_OPTIONS)
     checkArguments(stream, protocols, signal)
     const negotiation = negotiationOf(protocols, direction, complete(limits))
     return 'sink' in stream ? negotiateDuplex(stream, direction, negotiation, signal) : negotiateStream(stream, negotiation, signal)
@@ -106,7 +118,21 @@ function negotiationOf (protocols: string | readonly string[], direction: Direct
 }
 
 function complete (limits: Partial<NegotiationLimits> | undefined): NegotiationLimits {
-  return limits === undefined ? LIMITS : { ...LIMITS, ...limits }
+  if (limits === undefined) {
+    return LIMITS
+  }
+  checkNames(limits, LIMIT_NAMES, 'Cannot negotiate')
+  const {
+    maxFrameLength = LIMITS.maxFrameLength, maxRounds = LIMITS.maxRounds, maxFramesPerTurn = LIMITS.maxFramesPerTurn, ls
+  } = limits
+  return { maxFrameLength, maxRounds, maxFramesPerTurn, ls }
+}
+
+function checked (options: MultistreamSelectInit): MultistreamSelectInit {
+  if (options !== NO_OPTIONS) {
+    checkNames(options, OPTIONS, 'Cannot negotiate')
+  }
+  return options
 }
 
 /** What is no stream would show only when the event loop has turned, where nobody catches it. */
@@ -122,7 +148,11 @@ function checkArguments (stream: unknown, protocols: unknown, signal: unknown): 
 
 function isStream (value: unknown): boolean {
   return typeof value === 'object' && value !== null && (
-    ('sink' in value && 'source' in value)
+    ('sink' in value && typeof value.sink === 'function' && 'source' in value && isAsyncIterable(value.source))
     || ('send' in value && typeof value.send === 'function' && 'addEventListener' in value && typeof value.addEventListener === 'function')
   )
+}
+
+function isAsyncIterable (value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }

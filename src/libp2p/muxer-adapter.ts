@@ -37,7 +37,7 @@ export class MuxerAdapter implements MuxerPort {
   readonly #scheduler: Scheduler
   readonly #user: MuxerUser
   /** Calls of the host that wait until the muxer may close. */
-  readonly #waiting = new Set<Wait<void>>()
+  #waiting: Set<Wait<void>> | undefined
   /** The handlers had their last word. */
   #mayClose = false
   /** The host ends the connection at once, or has ended it. */
@@ -116,6 +116,7 @@ export class MuxerAdapter implements MuxerPort {
 
   async #handlersFirst (options: AbortOptions): Promise<void> {
     const wait = new Wait<void>({ scheduler: this.#scheduler, action: 'Cannot wait for the handlers' }, options)
+    this.#waiting ??= new Set()
     this.#waiting.add(wait)
     this.#user.close()
     try {
@@ -123,17 +124,17 @@ export class MuxerAdapter implements MuxerPort {
     } catch {
       // The host's time is up: the close of the inner muxer fails by the same signal.
     } finally {
-      this.#waiting.delete(wait)
+      this.#waiting?.delete(wait)
     }
   }
 
   /** For the host that has begun to close the connection; false if it has not. */
   #letHostGoOn (): boolean {
     this.#mayClose = true
-    for (const wait of this.#waiting) {
+    for (const wait of this.#waiting ?? []) {
       wait.resolve()
     }
-    return this.#waiting.size > 0
+    return this.#waiting !== undefined && this.#waiting.size > 0
   }
 
   /** The deadline is the machine's. The host's own, one second, must not apply, and any signal takes its place. */

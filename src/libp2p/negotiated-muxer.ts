@@ -1,7 +1,9 @@
 import { TypedEventEmitter } from '@libp2p/interface'
+import { WireWriting } from './wire-writing.ts'
 import type {
   AbortOptions, Connection, CreateStreamOptions, EventHandler, MessageStream, Stream, StreamMuxer, StreamMuxerEvents, StreamMuxerFactory
 } from '@libp2p/interface'
+import type { Scheduler } from './scheduler.ts'
 
 declare module '@libp2p/interface' {
   /** What a wrapped muxer understands besides. */
@@ -43,6 +45,12 @@ export interface MuxerOwner {
 }
 
 /**
+ * The stream of a connection from which on its small writes are joined. The few that services open when a connection begins
+ * gain nothing, and a connection that is idle after them keeps nothing for it.
+ */
+const JOIN_FROM_STREAM = 32
+
+/**
  * A muxer as the host knows it a connection by: muxers keep one array of their streams for life, and a connection shows
  * that very array (HOST 5.2).
  */
@@ -74,7 +82,7 @@ export function negotiated<Components> (
 
 /** Everything but `createStreamMuxer` is the factory's own: its name, its capabilities, its life cycle. */
 function wrapFactory (factory: StreamMuxerFactory): StreamMuxerFactory {
-  const createStreamMuxer = (wire: MessageStream): StreamMuxer => new NegotiatedMuxer(factory.createStreamMuxer(wire))
+  const createStreamMuxer = (wire: MessageStream): StreamMuxer => new NegotiatedMuxer(factory.createStreamMuxer(wire), wire)
   return new Proxy(factory, {
     get (target, key) {
       if (key === 'createStreamMuxer') {
@@ -95,14 +103,20 @@ export class NegotiatedMuxer extends TypedEventEmitter<StreamMuxerEvents> implem
   readonly inner: StreamMuxer
   /** Set when the connection opens. */
   owner: MuxerOwner | undefined
+  readonly #wire: MessageStream | undefined
+  #scheduler: Pick<Scheduler, 'soon'> | undefined
+  #streamsSeen = 0
+  #writing: WireWriting | undefined
   #isAttached = false
 
   /**
    * @param inner - the muxer that does the work
+   * @param wire - what it sends to
    */
-  constructor (inner: StreamMuxer) {
+  constructor (inner: StreamMuxer, wire?: MessageStream) {
     super()
     this.inner = inner
+    this.#wire = wire
     muxers.set(inner.streams, this)
   }
 
@@ -133,12 +147,12 @@ export class NegotiatedMuxer extends TypedEventEmitter<StreamMuxerEvents> implem
   async createStream (options: CreateStreamOptions = {}): Promise<Stream> {
     const { owner } = this
     if (owner === undefined) {
-      return await this.inner.createStream(options)
+      return await this.openInner(options)
     }
     if (options.protocol !== undefined) {
       return await owner.openHostStream(options)
     }
-    const stream = await this.inner.createStream(options)
+    const stream = await this.openInner(options)
     owner.passedThrough(stream)
     return stream
   }
@@ -171,12 +185,39 @@ export class NegotiatedMuxer extends TypedEventEmitter<StreamMuxerEvents> implem
     }
   }
 
+  /** The connection is known: once it turns out to be busy, small chunks sent in a row are one write of the wire. */
+  joinWrites (scheduler: Pick<Scheduler, 'soon'>): void {
+    this.#scheduler = scheduler
+  }
+
+  /** Opens a stream of the inner muxer. */
+  openInner (options: CreateStreamOptions): Promise<Stream> {
+    this.#countStream()
+    return this.inner.createStream(options)
+  }
+
+  /** Writes what waits to be joined: the host ends what lies below the wire by itself. */
+  flush (): void {
+    this.#writing?.flush()
+  }
+
   /** Gives a stream to the host. */
   emit (stream: Stream): void {
     this.safeDispatchEvent('stream', { detail: stream })
   }
 
+  #countStream (): void {
+    if (this.#writing !== undefined || this.#wire === undefined || this.#scheduler === undefined) {
+      return
+    }
+    this.#streamsSeen++
+    if (this.#streamsSeen === JOIN_FROM_STREAM) {
+      this.#writing = new WireWriting(this.#wire, this.inner, this.#scheduler)
+    }
+  }
+
   #onStream (stream: Stream): void {
+    this.#countStream()
     if (this.owner === undefined || stream.protocol !== '') {
       this.emit(stream)
     } else {

@@ -31,7 +31,12 @@ export class OwnDial {
     this.isForced = isForced
   }
 
-  /** Aborts when nobody waits any more, and when the dial has failed. */
+  /** Nobody waits any more, or the dial has failed. */
+  get isOver (): boolean {
+    return this.#controller.signal.aborted
+  }
+
+  /** Aborts when it is over. */
   get signal (): AbortSignal {
     return this.#controller.signal
   }

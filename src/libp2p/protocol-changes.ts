@@ -40,11 +40,21 @@ export interface SwarmProtocols {
   /**
    * Whether `peer` speaks `protocol`; undefined when no open connection of it has a report yet, or when the name may be among
    * those that were cut off at `maxRemoteProtocols`.
+   *
+   * @throws TypeError or RangeError for a peer or a protocol that is none
    */
   supports (peer: PeerId, protocol: string): boolean | undefined
-  /** A frozen snapshot of what `peer` speaks: the union over its open connections. */
+  /**
+   * A frozen snapshot of what `peer` speaks: the union over its open connections.
+   *
+   * @throws TypeError for a peer that is none
+   */
   of (peer: PeerId): ReadonlySet<string>
-  /** The peers that speak `protocol` now, each once: frozen. */
+  /**
+   * The peers that speak `protocol` now, each once: frozen.
+   *
+   * @throws TypeError or RangeError for a protocol that is none
+   */
   peers (protocol: string): readonly PeerId[]
 }
 
@@ -125,7 +135,7 @@ export class ProtocolChanges implements SwarmProtocols {
     }
     const action = `Cannot wait until ${peer.toString()} supports "${show(protocol)}"`
     const { scheduler } = this.#components
-    const wait: Wait<ProtocolSupport> = new Wait({ scheduler, action }, options)
+    const wait: Wait<ProtocolSupport> = new Wait({ scheduler, action, peer }, options)
     const subscription = this.#subscribers.add({ side: 'remote', protocol, peer }, ({ added, connection }) => {
       if (added.length > 0) {
         wait.resolve({ peer, connection })
@@ -147,6 +157,8 @@ export class ProtocolChanges implements SwarmProtocols {
 
   /** See {@link SwarmProtocols}. */
   supports (peer: PeerId, protocol: string): boolean | undefined {
+    checkPeer(peer, 'Cannot tell whether a peer supports a protocol')
+    streamProtocol(protocol)
     let isKnown = false
     let isCut = false
     for (const connection of this.#of(peer)) {
@@ -161,11 +173,13 @@ export class ProtocolChanges implements SwarmProtocols {
 
   /** See {@link SwarmProtocols}. */
   of (peer: PeerId): ReadonlySet<string> {
+    checkPeer(peer, 'Cannot tell the protocols of a peer')
     return frozenSet(Array.from(this.#of(peer), ({ remoteProtocols }) => remoteProtocols.toArray()).flat())
   }
 
   /** See {@link SwarmProtocols}. */
   peers (protocol: string): readonly PeerId[] {
+    streamProtocol(protocol)
     const peers = new Map<string, PeerId>()
     for (const { peer, remoteProtocols } of this.#components.connections()) {
       if (remoteProtocols.has(protocol)) {

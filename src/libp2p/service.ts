@@ -144,7 +144,12 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
     await andAllComplete(own.map(async (connection) => { await connection.close(options) }))
   }
 
-  /** The life of the service is in `afterStart` and `beforeStop`; the host asks for this one. */
+  /** Before other services start, which may use behaviours at once. */
+  beforeStart (): void {
+    this.#link.reopen()
+  }
+
+  /** The life of the service is in the methods around it; the host asks for this one. */
   start (): void {}
 
   async afterStart (): Promise<void> {

@@ -1,6 +1,8 @@
 import { StreamMessageEvent } from '@libp2p/interface'
 import { Uint8ArrayList } from 'uint8arraylist'
+import { checkSignal } from '../behaviours/call-options.ts'
 import { pauseReading, resumeReading } from '../behaviours/reading.ts'
+import { checkNames } from '../core/options.ts'
 import { isOver } from './is-over.ts'
 import { LazyUse } from './lazy-use.ts'
 import { Waiting } from './next-turn.ts'
@@ -8,6 +10,7 @@ import { PAUSE_ABOVE_BYTES, chunksOf } from './stream-reader.ts'
 import { StreamWriter, lossOfStream } from './stream-writer.ts'
 import type { AbortOptions, Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
+import type { SignalOptions } from '../behaviours/call-options.ts'
 import type { StreamPlaces, StreamPort } from '../connection/muxer-port.ts'
 import type { Backlog } from './backlog.ts'
 import type { StreamEnd } from './stream-reader.ts'
@@ -73,8 +76,8 @@ const ADOPTED_METHODS = {
   closeRead (this: Adopted, options?: AbortOptions): Promise<void> {
     return this[ADAPTER].closeRead(options)
   },
-  write (this: Adopted, bytes: Uint8Array): Promise<void> {
-    return this[ADAPTER].writeAll(bytes)
+  write (this: Adopted, bytes: Uint8Array, options?: SignalOptions): Promise<void> {
+    return this[ADAPTER].writeAll(bytes, options)
   },
   [Symbol.asyncIterator] (this: Adopted): AsyncGenerator<Uint8Array | Uint8ArrayList, void, undefined> {
     return this[ADAPTER].chunks()
@@ -103,6 +106,8 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   #remoteEnded: boolean
   #hasToldEnd = false
   #hasToldClosing = false
+  /** Something was taken since the last time that somebody asked. */
+  #hasTaken = false
   /** Waits to tell that this side was closed. */
   #closing: Waiting<StreamAdapter> | undefined
   #isOfHost = false
@@ -221,10 +226,28 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   }
 
   /** See {@link StreamPort}. */
-  get isRead (): boolean {
-    const { readStatus } = this.stream
+  wasRead (): boolean {
+    const hasTaken = this.#hasTaken
+    this.#hasTaken = false
+    return this.#isRead || (hasTaken && this.stream.readStatus === 'paused')
+  }
+
+  /** See {@link StreamEnd}. */
+  readerTook (): void {
+    this.#hasTaken = true
+  }
+
+  /** See {@link StreamEnd}. */
+  readerStopped (): void {
+    if (this.#isInUse && !this.#isOfHost && this.stream.writeStatus !== 'writable' && !isOver(this.stream)) {
+      this.#tellClosingLater()
+    }
+  }
+
+  /** Whether somebody waits for what comes; who has paused the stream may take it some time, or never. */
+  get #isRead (): boolean {
     const own = this.#phase === 'assumed' ? 1 : 0
-    return this.stream.listenerCount('message') > own && readStatus !== 'closing' && readStatus !== 'closed'
+    return this.stream.listenerCount('message') > own && this.stream.readStatus === 'readable'
   }
 
   /** See {@link StreamPort}. */
@@ -284,8 +307,12 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   }
 
   /** See {@link NegotiatedStream}. */
-  async writeAll (bytes: Uint8Array): Promise<void> {
-    await this.#ownWriter.write(bytes)
+  async writeAll (bytes: Uint8Array, options?: SignalOptions): Promise<void> {
+    if (options !== undefined) {
+      checkNames(options, ['signal'], 'Cannot write')
+      checkSignal(options.signal, 'Cannot write')
+    }
+    await this.#ownWriter.write(bytes, options?.signal)
   }
 
   /** The iterator of the stream. Streams of the host are not paused, as its own iterator does not: not every muxer can (mplex). */
@@ -309,12 +336,13 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
 
   /**
    * The host's `close()` ends one direction only. Whoever reads goes on reading, and nobody limits how long the host's own
-   * services may do so; any other stream is done with, and the peer has a limited time to end its side (S6.3).
+   * services may do so; any other stream is done with, and the peer has a limited time to end its side (S6.3). So has it when
+   * a reader leaves, or has paused the stream and does not take anything.
    */
   tellClosing (): void {
     if (this.#sink.isBusy) {
       this.#sink.whenIdle(() => { this.tellClosing() })
-    } else if (this.#isInUse && !this.#hasToldClosing && this.stream.writeStatus !== 'writable' && !this.isRead) {
+    } else if (this.#isInUse && !this.#hasToldClosing && this.stream.writeStatus !== 'writable' && !this.#isRead) {
       this.#hasToldClosing = true
       this.#sink.streamClosing(this)
     }
@@ -323,8 +351,6 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   /** Not at once: what was written may take its time to leave, and whoever awaits `close()` begins to read after it. */
   #watchClosing (closed: Promise<void>): Promise<void> {
     if (!this.#isOfHost) {
-      // Who has begun to read since it was told may have stopped by this.
-      this.#hasToldClosing = false
       const tellLater = (): void => { this.#tellClosingLater() }
       closed.then(tellLater, tellLater)
     }
@@ -403,11 +429,12 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   /** Hands the bytes back to the stream: what is left over by a negotiation can be handed back inside an event only. */
   #takeLater (data: Uint8Array | Uint8ArrayList): void {
     const { stream } = this
-    if (this.#phase === 'assumed') {
+    const lazy = this.#lazy
+    if (lazy !== undefined) {
       // This listener must stay the first one.
-      stream.pause()
+      lazy.hold()
       stream.unshift(data)
-      this.#sink.whenIdle(() => { resumeReading(stream) })
+      this.#sink.whenIdle(() => { lazy.readOn() })
     } else {
       stream.removeEventListener('message', this)
       stream.unshift(data)

@@ -1,5 +1,4 @@
 import { Backlog } from './backlog.ts'
-import { NextTurn } from './next-turn.ts'
 import { StreamAdapter } from './stream-adapter.ts'
 import type { Stream } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
@@ -8,7 +7,7 @@ import type { StreamOpening } from '../connection/muxer-port.ts'
 import type { BacklogLimits } from './backlog.ts'
 import type { ConnectionTurns } from './connection-turns.ts'
 import type { Scheduler } from './scheduler.ts'
-import type { Waiting } from './next-turn.ts'
+import type { NextTurn, Waiting } from './next-turn.ts'
 import type { StreamSink } from './stream-adapter.ts'
 import type { TurnBudget } from './turn-budget.ts'
 
@@ -28,15 +27,19 @@ export class StreamInputs implements StreamSink {
    * @param turns - of the connection
    * @param scheduler - of the node
    * @param budget - of the node
+   * @param closing - of the node
    * @param limits - of what the streams may hold
    */
-  constructor (machine: Connection<NegotiatedStream>, turns: ConnectionTurns, scheduler: Scheduler, budget: TurnBudget, limits: BacklogLimits) {
+  constructor (
+    machine: Connection<NegotiatedStream>, turns: ConnectionTurns, scheduler: Scheduler, budget: TurnBudget,
+    closing: NextTurn<StreamAdapter>, limits: BacklogLimits
+  ) {
     this.#budget = budget
     this.#limits = limits
     this.#machine = machine
     this.#turns = turns
     this.#scheduler = scheduler
-    this.#closing = new NextTurn(port => { port.tellClosing() }, scheduler)
+    this.#closing = closing
   }
 
   /** The peer opened a stream. */

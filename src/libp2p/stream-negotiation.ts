@@ -3,6 +3,7 @@ import { isOver } from './is-over.ts'
 import { cancellationError, negotiationError } from './negotiation-errors.ts'
 import { NextTurn, Waiting } from './next-turn.ts'
 import { hostScheduler } from './scheduler.ts'
+import { toError } from './to-error.ts'
 import type { MessageStream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
 import type { Uint8ArrayList } from 'uint8arraylist'
 import type { Instant } from '../core/instant.ts'
@@ -79,6 +80,8 @@ class StreamNegotiation {
   #paused: Waiting<StreamNegotiation> | undefined
   #startedAt: Instant = 0
   #isWatching = false
+  /** The outcome was told. A stream may deliver inside `send`, and then that happens in the middle of something. */
+  #isDone = false
   /** What the stream closed with, or what writing to it threw. */
   #cause: unknown
 
@@ -102,19 +105,38 @@ class StreamNegotiation {
 
   /** What has arrived already follows in a microtask. */
   listen (): void {
-    this.#stream.addEventListener('message', this)
+    try {
+      this.#stream.addEventListener('message', this)
+    } catch (thrown) {
+      this.#fail(toError(thrown))
+    }
   }
 
   /** From now on the end of the stream is heard; one that has come already is seen. */
   watch (): void {
     this.#isWatching = true
-    this.#stream.addEventListener('end', this)
-    this.#stream.addEventListener('close', this)
-    this.#checkEnd()
+    try {
+      this.#stream.addEventListener('end', this)
+      this.#stream.addEventListener('close', this)
+      this.#checkEnd()
+    } catch (thrown) {
+      this.#fail(toError(thrown))
+    }
   }
 
   /** Listener of the stream and of the signal. */
   handleEvent (event: StreamMessageEvent | StreamCloseEvent | Event): void {
+    if (!this.#isDone) {
+      try {
+        this.#onEvent(event)
+      } catch (thrown) {
+        // Left to the event loop it would end the process, and who waits would wait for ever.
+        this.#fail(toError(thrown))
+      }
+    }
+  }
+
+  #onEvent (event: StreamMessageEvent | StreamCloseEvent | Event): void {
     if ('data' in event) {
       this.#negotiation.handleData(bytesOf(event.data))
       if (isOver(this.#stream)) {
@@ -150,14 +172,18 @@ class StreamNegotiation {
     const output = this.#negotiation.takeOutput()
     if (output !== undefined) {
       this.#send(output)
+      if (this.#isDone) {
+        return
+      }
     }
     const outcome = this.#negotiation.pollOutcome()
     if (outcome === PENDING) {
       this.#pause(this.#negotiation.takeKept())
     } else if (outcome.type === 'ok') {
       this.#leave()
-      this.#giveBack(outcome.rest)
       this.#settle.resolve(outcome.protocol)
+      // If it takes nothing back any more, the next one to read sees why.
+      this.#giveBack(outcome.rest)
     } else {
       this.#fail(negotiationError(outcome, this.#failure(), this.#cause))
     }
@@ -174,18 +200,32 @@ class StreamNegotiation {
 
   /** The turn has read its share: the rest waits in the stream, which keeps its end behind it. */
   #pause (kept: Uint8Array | undefined): void {
-    if (kept !== undefined) {
-      this.#stream.removeEventListener('message', this)
-      this.#giveBack(kept)
+    if (kept === undefined) {
+      return
+    }
+    this.#stream.removeEventListener('message', this)
+    if (this.#giveBack(kept)) {
       this.#paused ??= new Waiting(this)
       loop().paused.add(this.#paused)
+    } else {
+      this.#negotiation.handleReset()
+      this.#drain()
     }
   }
 
-  /** Puts bytes in front of what the stream delivers next. In its own event only: once it has ended it takes nothing back. */
-  #giveBack (bytes: Uint8Array | undefined): void {
-    if (bytes !== undefined) {
-      this.#stream.unshift(bytes)
+  /**
+   * Puts bytes in front of what the stream delivers next. In its own event only: once it has ended it takes nothing back.
+   * Inside `send` it may have ended all the same: then false.
+   */
+  #giveBack (bytes: Uint8Array | undefined): boolean {
+    try {
+      if (bytes !== undefined) {
+        this.#stream.unshift(bytes)
+      }
+      return true
+    } catch (thrown) {
+      this.#cause ??= thrown
+      return false
     }
   }
 
@@ -194,12 +234,20 @@ class StreamNegotiation {
   }
 
   #fail (error: Error): void {
+    if (this.#isDone) {
+      return
+    }
     this.#leave()
-    this.#stream.abort(error)
     this.#settle.reject(error)
+    try {
+      this.#stream.abort(error)
+    } catch {
+      // Whoever waits has the error that matters.
+    }
   }
 
   #leave (): void {
+    this.#isDone = true
     const { unwatched, paused } = loop()
     unwatched.remove(this.#unwatched)
     if (this.#paused !== undefined) {

@@ -19,6 +19,10 @@ export interface StreamEnd {
   readonly remoteEnded: boolean
   /** What the stream closed with, if it was not in order. */
   readonly failure?: Error | undefined
+  /** Told that the reader was given something that it asked for. */
+  readerTook? (): void
+  /** Told that the reader left, or takes so little that the stream was paused. */
+  readerStopped? (): void
 }
 
 /**
@@ -31,11 +35,12 @@ export interface StreamEnd {
  * @param pauseAbove - bytes read ahead above which the stream is paused
  */
 export async function * chunksOf (stream: Stream, end: StreamEnd, pauseAbove: number = PAUSE_ABOVE_BYTES): AsyncGenerator<Chunk, void, undefined> {
-  const reader = new ReadAhead(stream, pauseAbove)
+  const reader = new ReadAhead(stream, pauseAbove, end)
   try {
     for (;;) {
       const next = reader.take()
       if (next !== undefined) {
+        end.readerTook?.()
         yield next
       } else if (reader.mayGetMore()) {
         await reader.change()
@@ -46,22 +51,32 @@ export async function * chunksOf (stream: Stream, end: StreamEnd, pauseAbove: nu
     }
   } finally {
     reader.detach()
+    end.readerStopped?.()
   }
 }
 
-/** What arrived and was not asked for yet; one listener object for all events of the stream. */
+/**
+ * What arrived and was not asked for yet; one listener object for all events of the stream.
+ *
+ * What arrives in a pause is in the buffer of the host, who drops it when the connection is lost: a stream that is paused, and
+ * no other, is therefore emptied before it is aborted.
+ */
 class ReadAhead {
   readonly #stream: Stream
   readonly #pauseAbove: number
+  readonly #end: StreamEnd
   readonly #queue: Chunk[] = []
   #queuedBytes = 0
   #hasPaused = false
+  /** The host's, while a pause has it wait for what is buffered. */
+  #abort: Stream['abort'] | undefined
   #wake: (() => void) | undefined
   /** The error that the stream closed with. */
   failure: Error | undefined
 
-  constructor (stream: Stream, pauseAbove: number) {
+  constructor (stream: Stream, pauseAbove: number, end: StreamEnd) {
     this.#stream = stream
+    this.#end = end
     this.#pauseAbove = pauseAbove
     stream.addEventListener('message', this)
     stream.addEventListener('end', this)
@@ -110,6 +125,10 @@ class ReadAhead {
     }
     this.#queuedBytes = 0
     this.#resume()
+    if (this.#abort !== undefined) {
+      stream.abort = this.#abort
+      this.#abort = undefined
+    }
   }
 
   #pauseIfFull (): void {
@@ -118,6 +137,31 @@ class ReadAhead {
       this.#hasPaused = true
       stream.maxReadBufferLength = Math.max(stream.maxReadBufferLength, PAUSED_BUFFER_BYTES)
       stream.pause()
+      this.#emptyBeforeAbort()
+      this.#end.readerStopped?.()
+    }
+  }
+
+  #emptyBeforeAbort (): void {
+    if (this.#abort === undefined) {
+      const stream = this.#stream
+      const abort = stream.abort.bind(stream)
+      this.#abort = abort
+      stream.abort = (error) => {
+        this.#takeRest()
+        abort(error)
+      }
+    }
+  }
+
+  /** Without another pause: that one is not over for us. */
+  #takeRest (): void {
+    if (this.#stream.readStatus === 'paused') {
+      try {
+        this.#stream.resume()
+      } catch {
+        // It tells the peer as well, who may be gone; what was buffered came before that.
+      }
     }
   }
 

@@ -31,20 +31,22 @@ export class InnerMuxer implements StreamSource {
 
   /** See {@link StreamSource}. */
   open (opening: StreamOpening): Promise<Stream> {
-    return this.#muxer.inner.createStream(toCreateOptions(opening.options))
+    return this.#muxer.openInner(toCreateOptions(opening.options))
   }
 
   /** See {@link StreamSource}. A muxer takes no request back: the machine resets the stream that comes of it. */
   cancel (): void {}
 
   /** See {@link StreamSource}. */
-  close (options: AbortOptions): Promise<void> {
-    return this.#muxer.inner.close(options)
+  async close (options: AbortOptions): Promise<void> {
+    await this.#muxer.inner.close(options)
+    this.#muxer.flush()
   }
 
   /** See {@link StreamSource}. */
   abort (error: Error): void {
     this.#muxer.inner.abort(error)
+    this.#muxer.flush()
   }
 }
 

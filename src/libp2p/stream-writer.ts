@@ -1,4 +1,5 @@
 import { StreamResetError } from '@libp2p/interface'
+import { AbortError } from '../errors.ts'
 import type { Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { Backlog, BacklogMember } from './backlog.ts'
 
@@ -36,12 +37,30 @@ export class StreamWriter implements BacklogMember {
     return this.#held > 0 && this.#backlog.roomFor(this.#held) === 0
   }
 
-  /** Sends `bytes` as room is made; resolves when the stream has all of them, and rejects as the stream ends. */
-  async write (bytes: Uint8Array): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#writes.push({ bytes, at: 0, resolve, reject })
-      this.#advance()
-    })
+  /**
+   * Sends `bytes` as room is made; resolves when the stream has all of them, and rejects as the stream ends.
+   *
+   * @param signal - ends the wait with `AbortError`: before the first byte nothing of it is sent, after it the stream is aborted,
+   * as nobody could make sense of what follows
+   */
+  async write (bytes: Uint8Array, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted === true) {
+      throw abortedWrite(signal)
+    }
+    let abort = (): void => {}
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const write = { bytes, at: 0, resolve, reject }
+        if (signal !== undefined) {
+          abort = () => { this.#abandon(write, abortedWrite(signal)) }
+          signal.addEventListener('abort', abort)
+        }
+        this.#writes.push(write)
+        this.#advance()
+      })
+    } finally {
+      signal?.removeEventListener('abort', abort)
+    }
   }
 
   /** Something was sent in another way. */
@@ -125,6 +144,20 @@ export class StreamWriter implements BacklogMember {
     return true
   }
 
+  #abandon (write: Write, error: AbortError): void {
+    const at = this.#writes.indexOf(write)
+    if (at < 0) {
+      return
+    }
+    if (write.at > 0) {
+      this.#stream.abort(error)
+      return
+    }
+    this.#writes.splice(at, 1)
+    write.reject(error)
+    this.#measure()
+  }
+
   #tellRoom (): void {
     if (this.isFull) {
       this.#backlog.wait(this)
@@ -182,4 +215,8 @@ export class StreamWriter implements BacklogMember {
 /** How a stream ended of which nobody said a word. */
 export function lossOfStream (): StreamResetError {
   return new StreamResetError('The stream was lost with its connection')
+}
+
+function abortedWrite ({ reason }: AbortSignal): AbortError {
+  return new AbortError('Cannot write: the signal aborted', undefined, { cause: reason })
 }

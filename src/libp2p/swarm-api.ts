@@ -98,8 +98,8 @@ export interface Swarm<Parts extends Behaviours = NoBehaviours> extends TypedEve
   readonly discardedEvents: number
   /**
    * Iterates over the events of behaviours, from the call on; each iterator gets every event that its filter lets through.
-   * While `eventBufferSize` of them wait, behaviours and handlers are not polled, so that nothing is lost and slow consumers
-   * slow their peers (`overflow: 'stall'`); after `maxStallMs` of that the iterator ends with `OverflowError`. With
+   * While `eventBufferSize` of them wait, handlers are not polled, and what behaviours say waits, so that nothing is lost and
+   * slow consumers slow their peers (`overflow: 'stall'`); after `maxStallMs` of that the iterator ends with `OverflowError`. With
    * `overflow: 'end'` it does so with the first event that does not fit. `break`, the signal and `await using` end it.
    *
    * @throws TypeError for an unknown option or one of the wrong type, or a key that no behaviour has

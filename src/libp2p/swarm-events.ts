@@ -14,9 +14,9 @@ export interface EventsOptions<Key> {
   /** Ends the iteration when it aborts. */
   signal?: AbortSignal | undefined
   /**
-   * What happens when `eventBufferSize` events wait for the consumer: `'stall'`, behaviours and handlers are not polled until
-   * one is taken, so that nothing is lost and the peers are slowed down; `'end'`, the next event ends the iteration with
-   * `OverflowError`.
+   * What happens when `eventBufferSize` events wait for the consumer: `'stall'`, handlers are not polled and what behaviours say
+   * waits until one is taken, so that nothing is lost and the peers are slowed down; `'end'`, the next event ends the iteration
+   * with `OverflowError`.
    *
    * @default 'stall'
    */

@@ -202,8 +202,10 @@ export class SwarmMetrics implements ConnectionMeter<NegotiatedStream> {
       }
       for (const { openStreams } of this.#sources.connections()) {
         for (const { port, isInbound } of openStreams) {
-          if (isInbound === (direction === 'inbound')) {
-            const label = this.#protocols.of(port.stream.protocol)
+          const { protocol } = port.stream
+          // One without a name is still being negotiated, by the host.
+          if (isInbound === (direction === 'inbound') && protocol !== '') {
+            const label = this.#protocols.of(protocol)
             counts.set(label, (counts.get(label) ?? 0) + 1)
           }
         }

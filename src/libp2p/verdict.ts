@@ -21,6 +21,14 @@ export interface GateStep {
   commit? (): Denied<Error>
 }
 
+/** How long an attempt lives. */
+export interface Lifetime {
+  /** It came to nothing, or has ended. */
+  readonly isOver: boolean
+  /** Aborts then; made for those who ask. */
+  readonly signal: AbortSignal
+}
+
 /** Gives inputs to the swarm. */
 interface Asker {
   ask<Answer> (input: () => Answer): Answer | Promise<Answer>
@@ -29,17 +37,17 @@ interface Asker {
 /**
  * Leads an attempt through one stage, at once if nobody takes time: check, then commit.
  *
- * @param signal - the attempt's: once it has aborted nothing is committed, and the verdict is a denial that is to be ignored
+ * @param lifetime - the attempt's: once it is over nothing is committed, and the verdict is a denial that is to be ignored
  */
-export function passGate (driver: Asker, step: GateStep, terms: VerdictTerms, signal: AbortSignal): Denied<Error> | Promise<Denied<Error>> {
+export function passGate (driver: Asker, step: GateStep, terms: VerdictTerms, lifetime: Lifetime): Denied<Error> | Promise<Denied<Error>> {
   const commit = (denied: Denied<Error>): Denied<Error> | Promise<Denied<Error>> => {
-    if (denied === undefined && signal.aborted) {
-      return new ConnectionDenied(asCause(signal.reason))
+    if (denied === undefined && lifetime.isOver) {
+      return new ConnectionDenied(asCause(lifetime.signal.reason))
     }
     return denied ?? driver.ask(() => step.commit?.())
   }
   const judge = ({ check }: { check: Check<Error> }): Denied<Error> | Promise<Denied<Error>> => {
-    const verdict = verdictOf(check, step.question, terms, signal)
+    const verdict = verdictOf(check, step.question, terms, lifetime)
     return verdict instanceof Promise ? verdict.then(commit) : commit(verdict)
   }
   // Inside an object, as a promise would wait for the check, without a deadline.
@@ -51,10 +59,10 @@ export function passGate (driver: Asker, step: GateStep, terms: VerdictTerms, si
  * The verdict on a check (S7.3): at once, unless a behaviour takes its time. The first denial in composition order counts;
  * no behaviour waits for the time of another one.
  *
- * @param signal - ends the waiting; the verdict is a denial then, which nobody needs any more
+ * @param lifetime - its end ends the waiting; the verdict is a denial then, which nobody needs any more
  */
-export function verdictOf (check: Check<Error>, question: Question, terms: VerdictTerms, signal?: AbortSignal): Denied<Error> | Promise<Denied<Error>> {
-  return isLater(check) ? awaitVerdict(answersUnder('', check), question, terms, signal) : check
+export function verdictOf (check: Check<Error>, question: Question, terms: VerdictTerms, lifetime?: Lifetime): Denied<Error> | Promise<Denied<Error>> {
+  return isLater(check) ? awaitVerdict(answersUnder('', check), question, terms, lifetime?.signal) : check
 }
 
 async function awaitVerdict (

@@ -1,6 +1,8 @@
 import { checkCallOptions } from '../behaviours/call-options.ts'
 import { addDuration } from '../core/instant.ts'
 import { AbortError, TimeoutError } from '../errors.ts'
+import type { StreamFailure } from '../errors.ts'
+import type { Instant } from '../core/instant.ts'
 import type { CallOptions } from '../behaviours/call-options.ts'
 import type { Scheduler, Timer } from './scheduler.ts'
 
@@ -10,6 +12,8 @@ export interface WaitInit {
   readonly scheduler: Scheduler
   /** For messages: `Cannot wait until ...`. */
   readonly action: string
+  /** Whom it is about, if that is known. */
+  readonly peer?: unknown
 }
 
 interface Settle<Value> {
@@ -24,9 +28,10 @@ export class Wait<Value> {
   readonly #init: WaitInit
   readonly #signal: AbortSignal | undefined
   readonly #timer: Timer | undefined
+  readonly #startedAt: Instant
   #settle: Settle<Value> | undefined
   readonly #abort = (): void => {
-    this.reject(new AbortError(`${this.#init.action}: the signal aborted`, undefined, { cause: this.#signal?.reason }))
+    this.reject(new AbortError(`${this.#init.action}: the signal aborted`, this.#failure(), { cause: this.#signal?.reason }))
   }
 
   /**
@@ -36,6 +41,7 @@ export class Wait<Value> {
     checkCallOptions(options, init.action)
     const { signal, timeoutMs = Infinity } = options
     this.#init = init
+    this.#startedAt = init.scheduler.now()
     this.#signal = signal
     this.promise = new Promise((resolve, reject) => { this.#settle = { resolve, reject } })
     if (signal?.aborted === true) {
@@ -44,8 +50,8 @@ export class Wait<Value> {
     }
     signal?.addEventListener('abort', this.#abort)
     if (timeoutMs !== Infinity) {
-      this.#timer = init.scheduler.timer(() => { this.reject(new TimeoutError(`${init.action}: ${timeoutMs} ms have passed`)) })
-      this.#timer.arm(addDuration(init.scheduler.now(), timeoutMs))
+      this.#timer = init.scheduler.timer(() => { this.reject(new TimeoutError(`${init.action}: ${timeoutMs} ms have passed`, this.#failure())) })
+      this.#timer.arm(addDuration(this.#startedAt, timeoutMs))
     }
   }
 
@@ -59,6 +65,12 @@ export class Wait<Value> {
   /** Ends the wait with an error; without effect after the end. */
   reject (error: Error): void {
     this.#end()?.reject(error)
+  }
+
+  /** No stream has been asked for yet. */
+  #failure (): StreamFailure {
+    const { scheduler, peer } = this.#init
+    return { phase: 'queue', tried: [], direction: 'outbound', peer, connectionId: '', elapsedMs: scheduler.now() - this.#startedAt }
   }
 
   #end (): Settle<Value> | undefined {

@@ -31,6 +31,7 @@ import { show } from '../core/printable.ts'
 import { PENDING } from '../core/poll.ts'
 import { streamProtocol } from '../protocols/stream-protocol.ts'
 import { FrameDecoder } from './frame-decoder.ts'
+import { joined } from './joined.ts'
 import { HEADER, REFUSAL, concat, decodeName, frameOf, isMessage } from './message.ts'
 import { openingOf } from './known-openings.ts'
 import { DEFAULT_LIMITS, REFUSED, RESET, checkLimits, interruptedBy } from './outcome.ts'
@@ -186,7 +187,7 @@ export class DialerNegotiation {
     }
     this.flush()
     const output = this.takeOutput()
-    return output === undefined ? data : concat([output, data])
+    return output === undefined ? data : joined(output, data)
   }
 
   /** V1Lazy: {@link takeOutput} need not wait for a write: the application reads, flushes or ends its side. */

@@ -50,8 +50,9 @@ export interface ProtocolIndex<Entry extends ProtocolEntry = ProtocolEntry> {
   /** The entry of `name`; undefined when it is not accepted. Names of the peer come here as they are. */
   find (name: string): Entry | undefined
   /**
-   * Belongs to the negotiation, which keeps the entry that it found last here: the next proposal is mostly the same, and is
-   * then known by its bytes, without making a text of them. Undefined to begin with.
+   * Give it, with undefined, where `find` answers the same for ever: the negotiation keeps the entry that it found last here,
+   * as the next proposal is mostly the same, and is then known by its bytes, without making a text of them. Without this
+   * property `find` is asked each time, and nothing is written.
    */
   latest?: Entry | undefined
 }
@@ -273,7 +274,7 @@ export class ListenerNegotiation<Entry extends ProtocolEntry = ProtocolEntry> {
     if (entry !== undefined) {
       const opening = entry.frame ??= encodeOpening(entry.name)
       if (isMessage(body, start, end, opening, HEADER.length)) {
-        if (listed !== undefined) {
+        if (listed !== undefined && 'latest' in this.#protocols) {
           this.#protocols.latest = listed
         }
         this.#agree(entry, opening)

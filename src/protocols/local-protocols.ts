@@ -1,9 +1,14 @@
 import { show } from '../core/printable.ts'
+import { common } from './common-names.ts'
 import { LastListing } from './last-listing.ts'
 import { IndexedListing } from './listing-snapshot.ts'
+import type { CommonNames } from './common-names.ts'
 import type { ListedProtocol, ListingSnapshot } from './listing-snapshot.ts'
 import type { ProtocolListing } from './protocol-list.ts'
 import { brokenProtocolRule } from './stream-protocol.ts'
+
+const NO_NAMES: readonly string[] = Object.freeze([])
+const NO_MARKS: ReadonlyMap<string, boolean> = new Map()
 
 /** A listed name that has no effect: it breaks a rule of S3.1, or was listed already, there or earlier (S3.4). */
 export type ProtocolWarning =
@@ -29,35 +34,33 @@ export interface LocalProtocolsInit {
  * listing that held it, and flipping the parity makes all marks old at once, with no pass that resets them.
  */
 export class LocalProtocols {
-  readonly #maxProtocols: number
-  readonly #maxNameBytes: number
-  readonly #onWarning: ((warning: ProtocolWarning) => void) | undefined
-  readonly #onLimit: (() => void) | undefined
+  readonly #init: Readonly<LocalProtocolsInit>
   readonly #handlers = new LastListing()
   readonly #host = new LastListing()
-  readonly #marks = new Map<string, boolean>()
+  /** The names in force: shared with other connections while they are those of the first update, then a map of its own. */
+  #names: CommonNames | Map<string, boolean> | undefined
   #parity = false
-  readonly #added: string[] = []
-  readonly #removed: string[] = []
+  #added: string[] | undefined
+  #removed: string[] | undefined
   #snapshot: IndexedListing | undefined
   #warned: Set<string> | undefined
   #isOverLimit = false
 
-  constructor (init: LocalProtocolsInit) {
-    this.#maxProtocols = init.maxProtocols
-    this.#maxNameBytes = init.maxNameBytes
-    this.#onWarning = init.onWarning
-    this.#onLimit = init.onLimit
+  /**
+   * @param init - kept as it is, so that many can share it
+   */
+  constructor (init: Readonly<LocalProtocolsInit>) {
+    this.#init = init
   }
 
-  /** Names that the last update brought, in listing order. A buffer that the next update reuses. */
+  /** Names that the last update brought, in listing order, until {@link forget}. */
   get added (): readonly string[] {
-    return this.#added
+    return this.#added ?? NO_NAMES
   }
 
-  /** Names that the last update took away, in the order in which they had been added. A buffer that the next update reuses. */
+  /** Names that the last update took away, in the order in which they had been added, until {@link forget}. */
   get removed (): readonly string[] {
-    return this.#removed
+    return this.#removed ?? NO_NAMES
   }
 
   /** Distinct names in force. */
@@ -93,7 +96,7 @@ export class LocalProtocols {
    * @returns whether the set changed; then {@link added} and {@link removed} say how
    */
   update (handlers: ProtocolListing, host: ProtocolListing): boolean {
-    this.#forgetChange()
+    this.forget()
     const areHandlersNew = this.#handlers.update(handlers)
     const isHostNew = this.#host.update(host)
     if (!areHandlersNew && !isHostNew) {
@@ -101,36 +104,59 @@ export class LocalProtocols {
     }
     this.#snapshot = undefined
     this.#parity = !this.#parity
-    const distinct = this.#mark(this.#host.names, this.#mark(this.#handlers.names, 0))
-    if (distinct < this.#marks.size) {
-      this.#sweep()
+    const isFirst = this.#names === undefined
+    const marks = this.#ownMarks()
+    const distinct = this.#mark(marks, this.#host.names, this.#mark(marks, this.#handlers.names, 0))
+    if (distinct < marks.size) {
+      this.#sweep(marks)
     }
-    return this.#added.length + this.#removed.length > 0
+    if (isFirst) {
+      this.#names = common({ handlers: this.#handlers.names, host: this.#host.names, marks, snapshot: undefined })
+    }
+    return this.#added !== undefined || this.#removed !== undefined
+  }
+
+  /** What the last update changed is known by all who need to: it takes memory until this, or the next update. */
+  forget (): void {
+    this.#added = undefined
+    this.#removed = undefined
   }
 
   /** What an inbound stream that arrives now may be agreed on. Made on the first call after a change, then kept. */
   snapshot (): ListingSnapshot {
     const listing = this.#handlers.names
     if (this.#snapshot === undefined) {
-      this.#snapshot = new IndexedListing(listing, this.#index())
+      this.#snapshot = this.#makeSnapshot(listing)
     } else if (this.#snapshot.listing !== listing) {
       this.#snapshot = this.#snapshot.withListing(listing)
     }
     return this.#snapshot
   }
 
-  /** Setting a length costs more than looking at it, and most updates find nothing to forget. */
-  #forgetChange (): void {
-    if (this.#added.length > 0) {
-      this.#added.length = 0
+  /** Of connections that share their names, the first one that needs it makes the index of all. */
+  #makeSnapshot (listing: readonly string[]): IndexedListing {
+    const names = this.#names
+    if (names === undefined || names instanceof Map) {
+      return new IndexedListing(listing, this.#index())
     }
-    if (this.#removed.length > 0) {
-      this.#removed.length = 0
-    }
+    names.snapshot ??= new IndexedListing(listing, this.#index())
+    return names.snapshot.withListing(listing)
+  }
+
+  get #marks (): ReadonlyMap<string, boolean> {
+    const names = this.#names
+    return names instanceof Map ? names : names?.marks ?? NO_MARKS
+  }
+
+  /** The marks as a map that is nobody else's. */
+  #ownMarks (): Map<string, boolean> {
+    const marks = this.#names instanceof Map ? this.#names : new Map(this.#marks)
+    this.#names = marks
+    return marks
   }
 
   /** Marks `names` with the current parity; gives `distinct` plus the number of those that did not carry it yet. */
-  #mark (names: readonly string[], distinct: number): number {
+  #mark (marks: Map<string, boolean>, names: readonly string[], distinct: number): number {
     // By index: iterating over a frozen array allocates for each name, and takes half as long again.
     for (let at = 0; at < names.length; at++) {
       const name = names[at]
@@ -138,7 +164,7 @@ export class LocalProtocols {
         this.#isBroken(name)
         continue
       }
-      const mark = this.#marks.get(name)
+      const mark = marks.get(name)
       if (mark === this.#parity) {
         this.#warnShadowed(name)
         continue
@@ -146,24 +172,26 @@ export class LocalProtocols {
       if (mark === undefined && this.#isBroken(name)) {
         continue
       }
-      if (distinct >= this.#maxProtocols) {
+      if (distinct >= this.#init.maxProtocols) {
         this.#reportLimit()
         continue
       }
       if (mark === undefined) {
+        this.#added ??= []
         this.#added.push(name)
       }
-      this.#marks.set(name, this.#parity)
+      marks.set(name, this.#parity)
       distinct++
     }
     return distinct
   }
 
   /** Deletes what the last listing did not mark; a map keeps its keys in order of insertion, as S3.7 wants them. */
-  #sweep (): void {
-    for (const [name, mark] of this.#marks) {
+  #sweep (marks: Map<string, boolean>): void {
+    for (const [name, mark] of marks) {
       if (mark !== this.#parity) {
-        this.#marks.delete(name)
+        marks.delete(name)
+        this.#removed ??= []
         this.#removed.push(name)
       }
     }
@@ -184,7 +212,7 @@ export class LocalProtocols {
 
   /** Listings come from user code, so a name may be anything. */
   #isBroken (name: unknown): boolean {
-    const rule = brokenProtocolRule(name, this.#maxNameBytes)
+    const rule = brokenProtocolRule(name, this.#init.maxNameBytes)
     if (rule === undefined) {
       return false
     }
@@ -201,14 +229,14 @@ export class LocalProtocols {
     this.#warned ??= new Set()
     if (!this.#warned.has(key)) {
       this.#warned.add(key)
-      this.#onWarning?.(warning)
+      this.#init.onWarning?.(warning)
     }
   }
 
   #reportLimit (): void {
     if (!this.#isOverLimit) {
       this.#isOverLimit = true
-      this.#onLimit?.()
+      this.#init.onLimit?.()
     }
   }
 }

@@ -1,8 +1,10 @@
 import { utf8Length } from '../core/utf8.ts'
 import { brokenProtocolRule } from './stream-protocol.ts'
 
-/** Of all connections on which nobody has reported; whoever adds to it makes it their own first, by {@link owned}. */
-const EMPTY = new Map<never, never>()
+/** Of all connections on which nobody has reported. */
+const NO_HOLDERS: ReadonlyMap<string, number> = new Map()
+/** Of all reports that brought, or took away, nothing. */
+const NO_NAMES: readonly string[] = Object.freeze([])
 
 /** Limits of a {@link RemoteProtocols}; each holds per source, as a peer may fill every one of them. */
 export interface RemoteProtocolsInit {
@@ -32,26 +34,30 @@ export type RemoteReportChange = 'added' | 'removed' | 'replaced'
  * removed when its last source withdraws it.
  */
 export class RemoteProtocols {
-  readonly #limits: RemoteProtocolsInit
-  #sources: Map<unknown, SourceNames> = EMPTY
-  /** How many sources hold each name. */
-  #holders: Map<string, number> = EMPTY
-  readonly #added: string[] = []
-  readonly #removed: string[] = []
+  readonly #limits: Readonly<RemoteProtocolsInit>
+  /** A few at most: one per part of the handler that ever reported, and the host. */
+  #sources: SourceNames[] | undefined
+  /** How many sources hold each name; made with the first name. */
+  #ownHolders: Map<string, number> | undefined
+  #added: string[] | undefined
+  #removed: string[] | undefined
   #truncated: TruncatedReport | undefined
 
-  constructor (init: RemoteProtocolsInit) {
-    this.#limits = { ...init }
+  /**
+   * @param init - a frozen one is kept, so that many can share it
+   */
+  constructor (init: Readonly<RemoteProtocolsInit>) {
+    this.#limits = Object.isFrozen(init) ? init : { ...init }
   }
 
-  /** Names that the last report brought, in its order. A buffer that the next report reuses. */
+  /** Names that the last report brought, in its order, until {@link forget}. */
   get added (): readonly string[] {
-    return this.#added
+    return this.#added ?? NO_NAMES
   }
 
-  /** Names that the last report took away, in the order in which they had been added. A buffer that the next report reuses. */
+  /** Names that the last report took away, in the order in which they had been added, until {@link forget}. */
   get removed (): readonly string[] {
-    return this.#removed
+    return this.#removed ?? NO_NAMES
   }
 
   /** What was left out of the last report; undefined when all of it was taken. */
@@ -81,17 +87,12 @@ export class RemoteProtocols {
 
   /** Whether `source`, or without it any source, has reported and not withdrawn: only then does an absent name mean "no". */
   hasReport (source?: unknown): boolean {
-    return source === undefined ? this.#sources.size > 0 : this.#sources.has(source)
+    return source === undefined ? this.#sources !== undefined : this.#namesOf(source) !== undefined
   }
 
   /** Whether names of any source were cut off at its limits: an absent name may be among them. */
   get isCut (): boolean {
-    for (const { isCut } of this.#sources.values()) {
-      if (isCut) {
-        return true
-      }
-    }
-    return false
+    return this.#sources?.some(({ isCut }) => isCut) === true
   }
 
   /**
@@ -100,46 +101,64 @@ export class RemoteProtocols {
    * @returns whether the set changed; then {@link added} and {@link removed} say how
    */
   apply (source: unknown, change: RemoteReportChange, protocols: readonly string[]): boolean {
-    this.#forgetReport()
-    this.#sources = owned(this.#sources)
-    const held = this.#sources.get(source) ?? new SourceNames()
+    this.forget()
+    const held = this.#namesOf(source) ?? new SourceNames(source)
     switch (change) {
       case 'added':
         this.#fill(held, protocols)
-        this.#sources.set(source, held)
+        this.#keep(held)
         break
       case 'removed':
         this.#release(protocols.filter(name => held.delete(name)))
-        this.#sources.set(source, held)
+        this.#keep(held)
         break
       case 'replaced': {
-        const next = new SourceNames()
+        const next = new SourceNames(source)
         this.#fill(next, protocols)
         this.#release(held.names)
-        this.#sources.set(source, next)
+        this.#keep(next)
       }
     }
-    return this.#added.length + this.#removed.length > 0
+    return this.#added !== undefined || this.#removed !== undefined
+  }
+
+  /** What the last report changed is known by all who need to: it takes memory until this, or the next report. */
+  forget (): void {
+    this.#added = undefined
+    this.#removed = undefined
+    this.#truncated = undefined
   }
 
   /** Those that have reported, in a copy. */
   sources (): readonly unknown[] {
-    return [...this.#sources.keys()]
+    return this.#sources?.map(({ source }) => source) ?? []
   }
 
   /** `source` has closed: takes away all that nobody else reports. Returns as {@link apply} does. */
   withdraw (source: unknown): boolean {
-    this.#forgetReport()
-    const held = this.#sources.get(source)
-    this.#sources.delete(source)
-    this.#release(held?.names ?? [])
-    return this.#removed.length > 0
+    this.forget()
+    const held = this.#namesOf(source)
+    if (held !== undefined) {
+      const left = this.#sources?.filter(names => names !== held) ?? []
+      this.#sources = left.length === 0 ? undefined : left
+      this.#release(held.names)
+    }
+    return this.#removed !== undefined
   }
 
-  #forgetReport (): void {
-    this.#added.length = 0
-    this.#removed.length = 0
-    this.#truncated = undefined
+  get #holders (): ReadonlyMap<string, number> {
+    return this.#ownHolders ?? NO_HOLDERS
+  }
+
+  #namesOf (source: unknown): SourceNames | undefined {
+    return this.#sources?.find(names => names.source === source)
+  }
+
+  /** From now on `names` are those of their source. */
+  #keep (names: SourceNames): void {
+    const sources = this.#sources ?? []
+    const at = sources.findIndex(({ source }) => source === names.source)
+    this.#sources = at < 0 ? [...sources, names] : sources.map((held, index) => index === at ? names : held)
   }
 
   /** Adds to `source` the first of `protocols`, up to its limits; from the first one that does not fit, no further. */
@@ -171,6 +190,7 @@ export class RemoteProtocols {
 
   #hold (name: string): void {
     if (this.#countHolder(name, 1) === 1) {
+      this.#added ??= []
       this.#added.push(name)
     }
   }
@@ -189,32 +209,34 @@ export class RemoteProtocols {
   }
 
   #countHolder (name: string, step: 1 | -1): number {
-    const holders = (this.#holders.get(name) ?? 0) + step
-    this.#holders = owned(this.#holders).set(name, holders)
+    this.#ownHolders ??= new Map<string, number>()
+    const holders = (this.#ownHolders.get(name) ?? 0) + step
+    this.#ownHolders.set(name, holders)
     return holders
   }
 
   #sweep (): void {
     for (const [name, holders] of this.#holders) {
       if (holders === 0) {
-        this.#holders.delete(name)
+        this.#ownHolders?.delete(name)
+        this.#removed ??= []
         this.#removed.push(name)
       }
     }
   }
 }
 
-function owned<Key, Value> (map: Map<Key, Value>): Map<Key, Value> {
-  const empty: Map<Key, Value> = EMPTY
-  return map === empty ? new Map<Key, Value>() : map
-}
-
 /** What one source reported and has not taken back. */
 class SourceNames {
+  readonly source: unknown
   readonly names = new Set<string>()
   bytes = 0
   /** It reported more than is kept, and has not said all of it anew since. */
   isCut = false
+
+  constructor (source: unknown) {
+    this.source = source
+  }
 
   add (name: string): void {
     this.names.add(name)

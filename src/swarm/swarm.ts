@@ -12,8 +12,9 @@
  * Per event the order is therefore handlers, behaviours, subscribers (S8.2). Behaviours that always have something give
  * way to the connections after a share of values, so that nobody starves.
  *
- * A stall (S8.3) takes step 2 out, and the handlers of the connections that are polled meanwhile; step 3 waits for step 2.
- * After it, connections that hold something back are let go one by one, each when nothing else is left: of thousands of them
+ * In a stall (S8.3) the handlers of the connections that are polled meanwhile are left out, and what behaviours have to say
+ * is kept, so many events of it: until then their deadlines and commands go on, after it step 2 is left out. Step 3 waits for
+ * what is kept. After a stall, connections that hold something back are let go one by one, each when nothing else is left: of thousands of them
  * a consumer that takes one event costs one.
  */
 
@@ -46,6 +47,9 @@ const NO_ADDRESSES: readonly Multiaddr[] = Object.freeze([])
 /** Values that behaviours may give in a row before a connection is served; far above what one event leads to. */
 const BEHAVIOUR_SHARE = 64
 
+/** Events of behaviours that are kept in a stall: handlers are silent then, so that there are few. */
+const MAX_HELD_EVENTS = 256
+
 /** Ends of connections that wait for the last words of behaviours in a stall; those of more connections come before them. */
 const MAX_HELD_ENDS = 1024
 
@@ -64,6 +68,8 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
   /** Neither queue is bounded: both are emptied before the next behaviour or connection is asked for anything. */
   readonly #outputs: BoundedQueue<SwarmEvent<Event>> = new BoundedQueue(Infinity)
   readonly #closed: BoundedQueue<ConnectionClosed> = new BoundedQueue(Infinity)
+  /** What behaviours said in a stall. */
+  readonly #held: BoundedQueue<Event> = new BoundedQueue(MAX_HELD_EVENTS)
   #isRootReady = true
   #isRootPolled = false
   #isRootReadyLater = false
@@ -110,7 +116,7 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
 
   /** When it wants to be polled without an input; `Infinity`: never. Connections have a timeout of their own. */
   pollTimeout (): Instant {
-    return this.#isStalled ? NEVER : this.#root.wakeInstant
+    return this.#mayPollRoot ? this.#root.wakeInstant : NEVER
   }
 
   /**
@@ -118,7 +124,7 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
    * but leave sockets and timers their time first (S5.3).
    */
   get wantsTurn (): boolean {
-    return (this.#isRootReady && !this.#isStalled) || this.#pool.isReady
+    return (this.#isRootReady && this.#mayPollRoot) || this.#pool.isReady
   }
 
   /**
@@ -166,8 +172,9 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
   }
 
   /**
-   * Nobody takes events of behaviours any more: neither they nor handlers are polled until {@link resume}, so that what fills
-   * up is the peers' (S8.3). Everything else goes on. May be called at any time; idempotent.
+   * Nobody takes events of behaviours any more: handlers are not polled until {@link resume}, so that what fills up is the
+   * peers' (S8.3), and the events of behaviours wait. They act as ever until 256 of their events wait, and are not polled
+   * then. Everything else goes on. May be called at any time; idempotent.
    */
   stall (): void {
     this.#isStalled = true
@@ -239,11 +246,19 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
       if (output !== undefined) {
         return output
       }
+      const held = this.#isStalled ? undefined : this.#held.shift()
+      if (held !== undefined) {
+        return { type: 'behaviour-event', event: held }
+      }
       const isSpent = this.#share === 0
       const wish = isSpent ? PENDING : this.#pollRoot(now)
       if (wish !== PENDING) {
         this.#share--
-        this.#wishes.obey(wish)
+        if (this.#isStalled && wish.type === 'event') {
+          this.#held.push(wish.event)
+        } else {
+          this.#wishes.obey(wish)
+        }
         continue
       }
       this.#share = BEHAVIOUR_SHARE
@@ -295,8 +310,13 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
     }
   }
 
+  /** What fills up in a stall has a bound. */
+  get #mayPollRoot (): boolean {
+    return !this.#isStalled || this.#held.size < MAX_HELD_EVENTS
+  }
+
   #pollRoot (now: Instant): Poll<ToSwarm<Event, unknown>> {
-    if (this.#isStalled) {
+    if (!this.#mayPollRoot) {
       return PENDING
     }
     if (this.#root.wakeInstant <= now) {

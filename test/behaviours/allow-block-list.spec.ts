@@ -22,6 +22,16 @@ const denial = (name: string, peer: PeerId) =>
   expect.objectContaining({ name: 'ConnectionDenied', cause: expect.objectContaining({ name, peer }) as unknown }) as unknown
 
 describe('blockList()', () => {
+  it('closes the connections of a peer that is blocked in a stall (S8.3)', async () => {
+    const { world, alice, bob, behaviours } = nodeWith({ blocked: blockList() })
+    const [connection] = world.connect(alice, bob)
+    await world.settle()
+    alice.swarm.stall()
+    behaviours.blocked.block(BOB)
+    await world.settle()
+    expect(connection.status.phase).not.toBe('open')
+  })
+
   it('lets everybody in but those on it, and denies dials of them before they begin', () => {
     const { world, alice, bob, carol, gates } = nodeWith({ blocked: blockList({ peers: [BOB] }) })
     world.connect(carol, alice)

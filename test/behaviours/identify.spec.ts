@@ -321,22 +321,60 @@ describe('identify, what a peer can do', () => {
     expect(connection.status.phase).toBe('open')
   })
 
-  it('is not pushed to again when it refuses the protocol, until it says so anew', async () => {
+  it('that refuses a push is tried again with the next change, and when it says anew that it takes them', async () => {
     const aliceHost = await identifyComponents()
     const world = new VirtualWorld(10)
     const list = new ProtocolList(['/a'])
     const alice = world.node(aliceHost.peerId, { identify: own(aliceHost), served: served(list) })
     const [, { peerId }] = hosts
-    const bob = world.node(peerId, { answers: protocolBehaviour({ protocols: ID, inbound: saying({ protocols: [PUSH] }) }) })
-    const [connection] = world.connect(alice, bob, { init: { idleTimeoutMs: Infinity } })
+    const heard: string[][] = []
+    const names = new ProtocolList()
+    const bob = world.node(peerId, {
+      answers: protocolBehaviour({ protocols: ID, inbound: saying({ protocols: [PUSH] }) }),
+      pushes: protocolBehaviour({ protocols: names, inbound: async (stream) => { heard.push(joinMessages(await messagesOf(stream)).protocols.slice(2)) } })
+    })
+    const [connection, far] = world.connect(alice, bob, { init: { idleTimeoutMs: Infinity } })
     await world.advance(100)
+    const refusals = () => alice.events.filter(({ event }) => event.type === 'error' && event.action === 'push').length
     list.add('/b')
     await world.advance(30_000)
+    expect(refusals()).toBe(1)
     list.add('/c')
     await world.advance(30_000)
+    expect(refusals()).toBe(2)
+    names.add(PUSH)
+    const stream = await far.openRaw(PUSH)
+    await saying({ protocols: [PUSH] })(stream)
+    await stream.close()
+    await world.advance(30_000)
 
-    expect(alice.events.map(({ event }) => event)).toMatchObject([{ type: 'identified' }, { type: 'error', action: 'push', error: { kind: 'negotiation-failed' } }])
+    expect(refusals()).toBe(2)
+    expect(heard).toEqual([['/a', '/b', '/c']])
     expect(connection.status.phase).toBe('open')
+  })
+
+  it('cannot make us take in pushes in a loop: those that come too fast are one, and the last state counts', async () => {
+    const { world, connection, far, aliceHost, events } = await withPeer(saying({ protocols: ['/x'] }))
+    await world.advance(100)
+    const before = aliceHost.stored.length
+    for (let at = 1; at <= 100; at++) {
+      const stream = await far.openRaw(PUSH)
+      await saying(at === 20 ? { protocols: [`/${at}`], agentVersion: 'said once' } : { protocols: [`/${at}`] })(stream)
+      await stream.close()
+      await world.advance(5)
+    }
+    await world.advance(20)
+    const pushed = () => events().flatMap((event) => event.type === 'pushed' ? [event.info] : [])
+    // Ten at once, and one for each of the two seconds that it took.
+    expect(pushed()).toHaveLength(12)
+    await world.advance(10_000)
+    expect(pushed()).toHaveLength(13)
+    expect(pushed().at(-1)).toMatchObject({ protocols: ['/100'] })
+    // What only one of those said that were taken in as one is not lost with it.
+    expect(pushed().map(({ agentVersion }) => agentVersion).filter((version) => version !== undefined)).toEqual(['said once'])
+    expect(pushed().some(({ protocols }) => protocols.includes('/20'))).toBe(false)
+    expect(connection.machine.remoteProtocols.toArray()).toEqual(['/100'])
+    expect(aliceHost.stored.length - before).toBe(26)
   })
 
   it('is told again what could not be sent, at the bounded rate', async () => {

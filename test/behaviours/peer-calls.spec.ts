@@ -57,7 +57,9 @@ describe('a call to a peer without a connection', () => {
   it('ends by its signal and its time while it waits, and then no stream is opened', async () => {
     const { world, alice, bob } = pair()
     const controller = new AbortController()
-    const aborted = expect(alice.behaviours.opener.open(BOB, { signal: controller.signal })).rejects.toMatchObject({ name: 'AbortError' })
+    const aborted = expect(alice.behaviours.opener.open(BOB, { signal: controller.signal })).rejects.toMatchObject({
+      name: 'AbortError', phase: 'queue', peer: BOB, message: `Cannot open stream: the signal aborted (phase queue, peer ${BOB.toString()})`
+    })
     const late = expect(alice.behaviours.opener.open(BOB, { timeoutMs: 50 })).rejects.toMatchObject({ name: 'TimeoutError' })
     const request = expect(alice.behaviours.files.request(BOB, new Uint8Array(1), { timeoutMs: 50 })).rejects.toMatchObject({ name: 'TimeoutError' })
     await world.settle()
@@ -67,6 +69,21 @@ describe('a call to a peer without a connection', () => {
     const [connection] = world.connect(alice, bob)
     await world.settle()
     expect(connection.streams).toEqual([])
+  })
+})
+
+describe('a call in a stall (S8.3)', () => {
+  it('ends by its time and its signal, though nobody takes events', async () => {
+    const { world, alice, bob } = pair()
+    world.connect(alice, bob)
+    await world.settle()
+    alice.swarm.stall()
+    const controller = new AbortController()
+    const late = expect(alice.behaviours.files.request(BOB, new Uint8Array(1), { timeoutMs: 50 })).rejects.toMatchObject({ name: 'TimeoutError' })
+    const aborted = expect(alice.behaviours.files.request(BOB, new Uint8Array(1), { signal: controller.signal })).rejects.toMatchObject({ name: 'AbortError' })
+    await world.advance(50)
+    controller.abort()
+    await Promise.all([late, aborted])
   })
 })
 

@@ -543,7 +543,7 @@ describe('swarm.behaviours.ping.ping()', () => {
 
   it('rejects with TimeoutError after its own time', async () => {
     const { world, alice } = withPeer(beSilent, { intervalMs: Infinity })
-    const rejected = expect(alice.behaviours.ping.ping(BOB, { timeoutMs: 50 })).rejects.toMatchObject({ name: 'TimeoutError', message: 'Cannot ping: 50 ms have passed' })
+    const rejected = expect(alice.behaviours.ping.ping(BOB, { timeoutMs: 50 })).rejects.toMatchObject({ name: 'TimeoutError', message: `Cannot ping: 50 ms have passed (phase open, peer ${BOB.toString()})`, peer: BOB, elapsedMs: 50 })
     await world.advance(50)
     await rejected
     expect(alice.events).toEqual([])

@@ -88,6 +88,7 @@ describe('options that make no sense', () => {
   const make = requestResponse as (init: unknown) => unknown
   it.each<[unknown, string]>([
     [undefined, 'options must be an object, received undefined'],
+    [{ protocols: [] }, 'protocols must hold at least one name, received none'],
     [{}, 'protocols must be a name, an array of names or a ProtocolList, received undefined'],
     [{ protocols: FILES, serves: 1 }, 'there is no option "serves", did you mean serve? Known are protocols, serve, codec, maxRequestBytes'],
     [{ protocols: FILES, serve: 1 }, 'serve must be a function, received number']
@@ -197,14 +198,15 @@ describe('the one outcome of a request', () => {
     expect(connection.status.phase).toBe('open')
   })
 
-  it('is TimeoutError when no response comes in time, and the stream is reset', async () => {
+  it('is TimeoutError when no response comes in time, which says how far it came (S2.36), and the stream is reset', async () => {
     const { world, files, connection } = withPeer(beSilent, { timeoutMs: 500 })
     const response = outcomeOf(files.request(BOB, bytesOf('x')))
     await world.advance(499)
     expect(response).toEqual({})
     await world.advance(1)
 
-    expect(response.error).toMatchObject({ name: 'TimeoutError', message: 'Cannot request: 500 ms have passed' })
+    expect(response.error).toMatchObject({ name: 'TimeoutError', message: `Cannot request: 500 ms have passed (phase upgrade, peer ${BOB.toString()}, tried ${FILES})` })
+    expect(response.error).toMatchObject({ phase: 'upgrade', tried: [FILES], peer: BOB, direction: 'outbound', connectionId: connection.id, elapsedMs: 500 })
     expect(connection.streams).toMatchObject([{ status: 'aborted' }])
   })
 

@@ -422,6 +422,14 @@ describe('streams()', () => {
     expect(alice.root.protocols).toEqual(['/b'])
   })
 
+  it('accepts nothing on a node that has stopped, until it is started again', () => {
+    const { alice, mine } = pair()
+    alice.turn(() => { alice.swarm.onSwarmEvent({ type: 'swarm-stopped' }) })
+    expect(() => mine.accept('/a')).toThrow(expect.objectContaining({ name: 'InvalidStateError', message: 'Cannot accept streams of "/a": the node has stopped' }))
+    alice.turn(() => { alice.swarm.onSwarmEvent({ type: 'swarm-restarted' }) })
+    expect(mine.accept('/a').isOpen).toBe(true)
+  })
+
   it('may be switched off and on, and be nested (S7.14)', async () => {
     const world = new VirtualWorld(10)
     const alice = world.node(ALICE, { group: composeBehaviours({ streams: toggle(streams()) }) })

@@ -387,7 +387,7 @@ describe('Connection: after the end', () => {
     connection.handleStreamReset(stream)
     connection.handleStreamClosed(stream)
     connection.handleStreamClosing(stream, 0)
-    connection.handleForeignStream(stream)
+    connection.handleForeignStream(stream, 'outbound')
     connection.handleRemoteReport('replaced', ['/x'])
     connection.handleAddressChange('elsewhere')
     connection.handlePeerTag(true)

@@ -200,13 +200,19 @@ describe('Connection: keep-alive', () => {
     expect(test.connection.pollTimeout()).toBe(Infinity)
   })
 
-  it('that was closed here and is read by then waits for the answer of the peer, however long that takes', () => {
+  it('that was closed here and is read by then waits for the answer of the peer, however long that takes, and no longer than it is read (S6.3)', () => {
     const { test } = setup({ idleTimeoutMs: Infinity, streamCloseTimeoutMs: 500 })
-    const asking = Object.assign(inbound(test), { isRead: true })
+    let isRead = true
+    const asking = Object.assign(inbound(test), { wasRead: () => isRead })
     test.connection.handleStreamClosing(asking, test.clock.now)
-    test.advance(100_000)
+    for (let left = 200; left > 0; left--) {
+      test.advance(500)
+    }
     expect(asking.resets).toEqual([])
     expect([...test.connection.streams]).toEqual([asking])
+    isRead = false
+    test.advance(500)
+    expect(asking.resets).toMatchObject([{ name: 'ConnectionClosedError' }])
     expect(test.connection.pollTimeout()).toBe(Infinity)
   })
 
@@ -215,8 +221,8 @@ describe('Connection: keep-alive', () => {
     const stream = test.offer()
     test.connection.handleStreamReset(stream)
     test.drive()
-    test.connection.handleForeignStream(stream)
-    test.connection.handleForeignStream(stream)
+    test.connection.handleForeignStream(stream, 'outbound')
+    test.connection.handleForeignStream(stream, 'outbound')
     test.drive()
     test.feed(stream, wire('HDR A'))
     expect([...test.connection.streams]).toEqual([stream])

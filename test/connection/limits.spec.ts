@@ -37,7 +37,7 @@ describe('the rate of inbound opens (S5.9 a)', () => {
     test.advance(60_000)
     expect(resetOf(test, 4)).toBe(1)
     expect(handler.events.map(({ type }) => type)).toEqual(['local-protocols-change'])
-    expect(limitsReached(test)).toEqual([['inboundStreamsPerSecond', 2, 1], ['inboundStreamsPerSecond', 2, 3]])
+    expect(limitsReached(test)).toEqual([['inboundStreamsPerSecond', 2, 1], ['inboundStreamsPerSecond', 2, 2], ['inboundStreamsPerSecond', 2, 1]])
   })
 
   it('counts streams of the host too (S9.3)', () => {
@@ -159,7 +159,7 @@ describe('limit-reached', () => {
       test.offer()
       test.advance(100)
     }
-    expect(limitsReached(test)).toEqual([['maxOpenInboundStreams', 0, 1], ['maxOpenInboundStreams', 0, 10], ['maxOpenInboundStreams', 0, 10]])
+    expect(limitsReached(test)).toEqual([['maxOpenInboundStreams', 0, 1], ['maxOpenInboundStreams', 0, 9], ['maxOpenInboundStreams', 0, 10]])
   })
 
   it('tells of a full inbox, with as many as were not taken (S7.12)', () => {

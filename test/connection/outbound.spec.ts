@@ -382,7 +382,7 @@ describe('Connection: outbound requests', () => {
     expect(reportsOf(test, 'limit-reached')).toHaveLength(1)
     test.advance(1000)
     request({ handler, test }, 8, 9, 10)
-    expect(reportsOf(test, 'limit-reached').slice(1)).toMatchObject([{ count: 3 }])
+    expect(reportsOf(test, 'limit-reached').slice(1)).toMatchObject([{ count: 2 }])
     expect(test.muxer.openings).toHaveLength(6)
   })
 

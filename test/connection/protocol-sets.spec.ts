@@ -295,21 +295,6 @@ describe('Connection: reports', () => {
     expect(changes()).toBe(1)
   })
 
-  it('that nobody reads are bounded: the newest are lost (S9.1)', () => {
-    const handler = new RecordingHandler()
-    const connection = new Connection({ id: 'c', peer: 'p', direction: 'inbound', handler, muxer: new ScriptedMuxer(), wake: () => {} }, {}, 0)
-    for (let address = 0; address < 2000; address++) {
-      connection.handleAddressChange(address)
-      connection.poll(0)
-    }
-    const read: unknown[] = []
-    for (let next = connection.pollReport(); next !== PENDING; next = connection.pollReport()) {
-      read.push(next)
-    }
-    expect(read).toHaveLength(1024)
-    expect(handler.eventsOf('address-change')).toHaveLength(2000)
-  })
-
   it('an address change reaches every part and whoever watches (S4.3)', () => {
     const [left, right] = [new RecordingHandler(), new RecordingHandler()]
     const test = new ScriptedConnection(composeHandlers({ left, right }))

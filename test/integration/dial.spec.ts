@@ -8,7 +8,7 @@ import { eventOf, until, within } from '../support/deadline.ts'
 import { ANY_STACK, IS_NATIVE, STACKS, connect, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type {
-  Check, Denied, DialFailure, FromSwarm, NetworkBehaviour, PendingConnection, Poll, PollContext, ToSwarm
+  Check, Denied, DialFailure, FromSwarm, NetworkBehaviour, PendingConnection, Poll, PollContext, SwarmComponents, ToSwarm
 } from 'libp2p-behaviours'
 
 afterEach(stopNodes)
@@ -138,7 +138,7 @@ describe('swarm.dial()', () => {
     expect((await swarm.dial(carol.peerId)).peer.equals(carol.peerId)).toBe(true)
   })
 
-  it('ends by its signal or its time; the dial goes on while somebody else waits', async () => {
+  it('ends by its signal or its time; the dial goes on while somebody else waits (S8.20)', async () => {
     const { swarm, caller } = await callerNode()
     const bob = await stockNode(ANY_STACK)
     let release = (): void => {}
@@ -175,6 +175,17 @@ describe('swarm.dial()', () => {
     await dial
   })
 
+  it('is refused on a node that has stopped, and says so, until it is started again (S7.10)', async () => {
+    const { node, swarm } = await callerNode()
+    const bob = await stockNode(ANY_STACK)
+    await node.stop()
+    await expect(swarm.dial(bob.getMultiaddrs())).rejects.toMatchObject({
+      kind: 'aborted', message: expect.stringContaining('the node has stopped') as string, cause: { name: 'InvalidStateError' }
+    })
+    await node.start()
+    expect((await swarm.dial(bob.getMultiaddrs())).peer.equals(bob.peerId)).toBe(true)
+  })
+
   it('fails with the denial when behaviours refuse what was reached', async () => {
     const caller = new Caller()
     const strict = { checkEstablished: () => new ConnectionDenied(new RangeError('not you')), commitEstablished: () => undefined }
@@ -187,7 +198,7 @@ describe('swarm.dial()', () => {
   })
 })
 
-describe('swarm.disconnect()', () => {
+describe('swarm.disconnect() (S8.20)', () => {
   it('closes all connections to a peer, and no other', async () => {
     const { swarm } = await callerNode()
     const [bob, carol] = await Promise.all([stockNode(ANY_STACK), stockNode(ANY_STACK)])
@@ -243,7 +254,7 @@ describe('a behaviour', () => {
     expect(swarm.connections).toHaveLength(1)
   })
 
-  it('listens on one more address, and no longer', async () => {
+  it('listens on one more address, and no longer (S7.8, S7.9)', async () => {
     const { node, caller } = await callerNode()
     const address = multiaddr('/memory/one-more')
     caller.want({ type: 'listen-on', address })
@@ -257,7 +268,7 @@ describe('a behaviour', () => {
     await until('no transport listens there', () => caller.told.filter(({ type }) => type === 'listener-error').length === 2)
   })
 
-  it('tells the node of external addresses and of addresses of peers, and all behaviours with it', async () => {
+  it('tells the node of external addresses and of addresses of peers, and all behaviours with it (S7.8, S7.9)', async () => {
     // The host looks for a listener of the same kind.
     const { node, caller } = await callerNode('tcp, noise, yamux')
     const address = multiaddr('/ip4/1.2.3.4/tcp/4001')
@@ -272,6 +283,28 @@ describe('a behaviour', () => {
     expect(caller.told.map(({ type }) => type).filter((type) => type.includes('external'))).toEqual([
       'external-address-candidate', 'external-address-confirmed', 'external-address-expired', 'peer-external-address'
     ])
+  })
+})
+
+describe('a behaviour, of what other services of the node find out (S7.8)', () => {
+  it('hears of external addresses, of addresses of peers, and of a listener that fails', async () => {
+    const { node, caller } = await callerNode('tcp, noise, yamux')
+    const { addressManager, transportManager } = (node as unknown as { components: SwarmComponents }).components
+    const address = multiaddr('/ip4/1.2.3.4/tcp/4001')
+    const heard = (type: string) => caller.told.filter((event) => event.type === type)
+    addressManager.addObservedAddr(address)
+    addressManager.confirmObservedAddr(address, { type: 'observed' })
+    await until('it is confirmed', () => heard('external-address-confirmed').length === 1)
+    addressManager.removeObservedAddr(address)
+    await until('it has expired', () => heard('external-address-expired').length === 1)
+    expect([...heard('external-address-confirmed'), ...heard('external-address-expired')].map((event) => 'address' in event && event.address.toString()))
+      .toEqual([address.toString(), address.toString()])
+    await node.peerStore.merge(STRANGER, { multiaddrs: [address] })
+    expect(heard('peer-external-address')).toMatchObject([{ peer: STRANGER }])
+    const [listener] = transportManager.getListeners()
+    listener?.safeDispatchEvent('error', { detail: new Error('EMFILE') })
+    await until('the fault is told', () => heard('listener-error').length === 1)
+    expect(heard('listener-error')).toMatchObject([{ error: { message: 'EMFILE' } }])
   })
 })
 

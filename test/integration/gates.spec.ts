@@ -88,7 +88,7 @@ describe.each(STACKS)('gates over %s', (stack) => {
     expect(alice.services.swarm.connections).toHaveLength(0)
   })
 
-  it('let pass what nobody refuses: two stages, one id, and the signal until the end', async () => {
+  it('let pass what nobody refuses: two stages, one id, and the signal until the end (S7.2)', async () => {
     const guard = new Guard()
     guard.refuses = async () => later(false)
     const [alice, bob] = await Promise.all([swarmNode(stack, { behaviours: { guard } }), stockNode(stack)])

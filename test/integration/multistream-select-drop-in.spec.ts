@@ -127,7 +127,11 @@ const DIFFERENT: Record<string, Difference[]> = {
     { role: 'select', names: [], script: '', stock: ['Error', ''], ours: ['TypeError', ''] },
     { role: 'select', names: ['a'], script: '', stock: ['pending', 'HDR 02610a'], ours: ['TypeError', ''] },
     { role: 'select', names: Array<string>(65).fill('/a'), script: '', stock: ['pending', 'HDR A'], ours: ['RangeError', ''] },
-    { role: 'handle', names: ['a'], script: 'HDR 02610a', stock: ['a', 'HDR 02610a'], ours: ['pending', 'HDR NA'] }
+    { role: 'handle', names: ['a'], script: 'HDR 02610a', stock: ['a', 'HDR 02610a'], ours: ['pending', 'HDR NA'] },
+    { role: 'select', names: [''], script: '', stock: ['pending', 'HDR 010a'], ours: ['TypeError', ''] },
+    { role: 'select', names: ['/a\nb'], script: '', stock: ['pending', 'HDR 052f610a620a'], ours: ['TypeError', ''] },
+    { role: 'handle', names: [''], script: 'HDR 010a', stock: ['', 'HDR 010a'], ours: ['pending', 'HDR NA'] },
+    { role: 'handle', names: ['/a\nb'], script: 'HDR 052f610a620a', stock: ['/a\nb', 'HDR 052f610a620a'], ours: ['InvalidMessageError', 'HDR'] }
   ]
 }
 

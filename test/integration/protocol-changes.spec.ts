@@ -146,7 +146,7 @@ describe('swarm.protocols', () => {
     expect(heard.slice(4)).toEqual(['peer removed', 'both removed'])
   })
 
-  it('dispatches each change after the subscribers heard of it, and stops when asked', async () => {
+  it('dispatches each change after the subscribers heard of it, and stops when asked (S8.2)', async () => {
     const alice = await swarmNode(ANY_STACK, { behaviours: {} })
     const bob = await stockNode(ANY_STACK)
     const heard: string[] = []

@@ -8,7 +8,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
+import { identify } from '@libp2p/identify'
+import { noise } from '@libp2p/noise'
+import { tcp } from '@libp2p/tcp'
+import { lpStream } from '@libp2p/utils'
+import { yamux } from '@libp2p/yamux'
+import { createLibp2p } from 'libp2p'
+import { withSwarm } from 'libp2p-behaviours'
+import { streams } from 'libp2p-behaviours/streams'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { fetch as fetchHere } from '../../src/demo/share.ts'
 import type { ChildProcess } from 'node:child_process'
 import type { AddressInfo, Socket } from 'node:net'
 
@@ -139,6 +148,27 @@ describe('npm start -- share, fetch', { timeout: TIMEOUT_MS }, () => {
     const ended = once(sharer, 'exit')
     sharer.kill('SIGINT')
     expect(await ended).toEqual([0, null])
+  })
+
+  it('gives up a peer that stops sending, and says how far it came', async () => {
+    const node = await createLibp2p(withSwarm({
+      addresses: { listen: ['/ip4/127.0.0.1/tcp/0'] }, transports: [tcp()], connectionEncrypters: [noise()], streamMuxers: [yamux()],
+      services: { identify: identify() }
+    }, { behaviours: { streams: streams() } }))
+    try {
+      node.services.swarm.behaviours.streams.serve('/file-share/1.0.0', async (stream) => {
+        const messages = lpStream(stream)
+        await messages.read()
+        await messages.write(Buffer.from(`100 ${'0'.repeat(64)}`))
+        await messages.read()
+        stream.send(Buffer.alloc(10))
+        await new Promise((resolve) => { stream.addEventListener('close', resolve, { once: true }) })
+      })
+      const fetched = fetchHere(node.getMultiaddrs()[0]!, 'film.bin', join(folder, 'copy.bin'), 1, 200)
+      await expect(fetched).rejects.toThrow('the peer sent nothing for 200 ms, after 10 of 100 bytes')
+    } finally {
+      await node.stop()
+    }
   })
 
   it('goes on where it was when the connection is cut', async () => {

@@ -1,6 +1,7 @@
 import { createLibp2p } from 'libp2p'
 import { afterEach, describe, expect, it } from 'vitest'
 import { protocolBehaviour, swarm, withSwarm } from 'libp2p-behaviours'
+import { ProtocolList } from 'libp2p-behaviours/protocols'
 import { CHAT, chat } from '../support/chat.ts'
 import { eventOf, until, within } from '../support/deadline.ts'
 import { ANY_STACK, MODE, SEES_RESETS, connect, connectionTo, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
@@ -60,12 +61,51 @@ describe('what behaviours hear of their node (S7.8)', () => {
     const [address] = alice.getMultiaddrs()
     await alice.services.swarm.connections[0]?.close()
     await alice.stop()
-    expect(heard.map(({ type }) => type)).toEqual([
+    // When the addresses of a peer are stored is the host's affair.
+    const life = heard.filter(({ type }) => type !== 'peer-external-address')
+    expect(life.map(({ type }) => type)).toEqual([
       'new-listener', 'new-listen-address', 'connection-established', 'connection-closed', 'swarm-stopped', 'expired-listen-address', 'listener-closed'
     ])
-    expect(heard[1]).toMatchObject({ address: address?.decapsulate('/p2p') })
-    expect(heard[2]).toMatchObject({ peer: bob.peerId, direction: 'outbound', otherEstablished: 0 })
-    expect(heard[3]).toMatchObject({ peer: bob.peerId, reason: 'local-close', remaining: 0 })
+    expect(life[1]).toMatchObject({ address: address?.decapsulate('/p2p') })
+    expect(life[2]).toMatchObject({ peer: bob.peerId, direction: 'outbound', otherEstablished: 0 })
+    expect(life[3]).toMatchObject({ peer: bob.peerId, reason: 'local-close', remaining: 0 })
+  })
+})
+
+describe('the order of events (S8.2)', () => {
+  it('is handlers, then behaviours, then subscribers, then DOM listeners, and connection:close comes last', async () => {
+    const heard: string[] = []
+    const extra = new ProtocolList(['/first/1'])
+    const observer: NetworkBehaviour = {
+      commitEstablished: () => ({
+        listenProtocols: () => extra,
+        onConnectionEvent: ({ type }) => { heard.push(`handler ${type}`) },
+        onBehaviourEvent: () => {}
+      }),
+      onSwarmEvent: ({ type }) => { heard.push(`behaviour ${type}`) }
+    }
+    const [alice, bob] = await Promise.all([swarmNode(ANY_STACK, { behaviours: { observer } }), stockNode(ANY_STACK)])
+    const { swarm } = alice.services
+    swarm.protocols.subscribe({ side: 'local' }, ({ added: [name] }) => { heard.push(`subscriber ${name}`) })
+    for (const type of ['connection:open', 'connection:close', 'protocols:change'] as const) {
+      swarm.addEventListener(type, ({ detail }) => {
+        if (!('side' in detail) || detail.side === 'local') {
+          heard.push(`listener ${type}`)
+        }
+      })
+    }
+    const isOfLife = (entry: string): boolean => /local-protocols|connection-|subscriber|listener (connection|protocols)/.test(entry)
+    const connection = await swarm.dial(bob.getMultiaddrs())
+    await until('the first set is known', () => heard.includes('listener protocols:change'))
+    const begin = heard.splice(0).filter(isOfLife)
+    expect(begin[0]).toBe('handler local-protocols-change')
+    expect(begin.indexOf('behaviour connection-established')).toBeLessThan(begin.indexOf('listener connection:open'))
+    extra.add('/second/1')
+    await until('the change is known', () => heard.includes('listener protocols:change'))
+    expect(heard.splice(0).filter(isOfLife)).toEqual(['handler local-protocols-change', 'subscriber /second/1', 'listener protocols:change'])
+    await connection.close()
+    await until('it has closed', () => heard.includes('listener connection:close'))
+    expect(heard.filter(isOfLife).slice(-2)).toEqual(['behaviour connection-closed', 'listener connection:close'])
   })
 })
 

@@ -2,8 +2,10 @@ import '../support/polyfill.ts'
 import { serviceCapabilities } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { muxerOf, negotiated } from '../../src/libp2p/negotiated-muxer.ts'
+import { InnerMuxer } from '../../src/libp2p/stream-source.ts'
 import { FakeMuxer } from '../support/fake-muxer.ts'
 import { fakeStreams } from '../support/fake-stream.ts'
+import { ManualScheduler } from '../support/manual-scheduler.ts'
 import type { Connection, Stream, StreamMuxerFactory } from '@libp2p/interface'
 import type { MuxerOwner, NegotiatedMuxer } from '../../src/libp2p/negotiated-muxer.ts'
 
@@ -138,5 +140,54 @@ describe('a wrapped muxer with an owner', () => {
     muxer.abort(new Error('enough'))
     expect(told).toEqual([['closeMuxer', options], ['abortMuxer', 'enough']])
     expect(inner.asked).toEqual([])
+  })
+})
+
+/** A wrapped muxer of a known connection, and what it writes to its wire. */
+function busy () {
+  const [wire, remote] = fakeStreams((deliver) => { deliver() })
+  const inner = new FakeMuxer()
+  const scheduler = new ManualScheduler()
+  const writes: number[][] = []
+  remote.addEventListener('message', ({ data }) => { writes.push([...data.subarray()]) })
+  negotiated(() => ({ protocol: inner.protocol, createStreamMuxer: () => inner }))({}).createStreamMuxer(wire)
+  const muxer = muxerOf({ streams: inner.streams } as Connection)!
+  muxer.addEventListener('stream', () => {})
+  ownerOf(muxer)
+  muxer.joinWrites(scheduler)
+  const source = new InnerMuxer(muxer)
+  const opening = { protocols: ['/a'], options: undefined }
+  return { wire, inner, scheduler, writes, source, opening }
+}
+
+describe('the wire of a wrapped muxer', () => {
+  it('is left as it is until the connection has had 32 streams, whoever opened them', async () => {
+    const { wire, inner, scheduler, writes, source, opening } = busy()
+    for (let streams = 0; streams < 31; streams++) {
+      await (streams % 2 === 0 ? source.open(opening) : inner.open())
+    }
+    wire.send(Uint8Array.of(1))
+    wire.send(Uint8Array.of(2))
+    expect([writes, scheduler.microtasks]).toEqual([[[1], [2]], []])
+    await source.open(opening)
+    wire.send(Uint8Array.of(3))
+    wire.send(Uint8Array.of(4))
+    scheduler.run(scheduler.microtasks)
+    expect(writes).toEqual([[1], [2], [3, 4]])
+  })
+
+  it.each<[string, (source: InnerMuxer) => Promise<void> | void]>([
+    ['closed', (source) => source.close({})],
+    ['aborted', (source) => { source.abort(new Error('enough')) }]
+  ])('has the last words of a muxer that was %s when the host ends what lies below', async (_, end) => {
+    const { wire, inner, writes, source, opening } = busy()
+    for (let streams = 0; streams < 32; streams++) {
+      await source.open(opening)
+    }
+    const goodbye = () => { wire.send(Uint8Array.of(9)) }
+    inner.close = async () => { goodbye() }
+    inner.abort = goodbye
+    await end(source)
+    expect(writes).toEqual([[9]])
   })
 })

@@ -78,6 +78,17 @@ describe('what makes no sense is refused at once', () => {
     }
   )
 
+  it.each<[string, (protocols: ReturnType<typeof changes>['protocols']) => unknown, string]>([
+    ['supports() of a text', (protocols) => protocols.supports(ALICE.toString() as never, '/a'), 'the peer must be a PeerId, received string'],
+    ['supports() of a name that is none', (protocols) => protocols.supports(ALICE, 'a'), 'must start with "/"'],
+    ['supports() of nothing', (protocols) => protocols.supports(ALICE, undefined as never), 'must be a string'],
+    ['of() of nobody', (protocols) => protocols.of(undefined as never), 'the peer must be a PeerId, received undefined'],
+    ['peers() of a name that is none', (protocols) => protocols.peers('a'), 'must start with "/"']
+  ])('%s (S3.1, S8.11)', (_, ask, message) => {
+    const { protocols } = changes()
+    expect(() => ask(protocols)).toThrow(expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) as string }))
+  })
+
   it('waiting for nobody', async () => {
     const { protocols } = changes()
     await expect(protocols.whenSupports(undefined as never, '/a')).rejects.toThrow('the peer must be a PeerId, received undefined')
@@ -113,7 +124,7 @@ describe('subscribe (S8.5, S8.6)', () => {
     expect(all.heard[0]?.added).toEqual(['/a', '/b'])
   })
 
-  it('delivers in the order of subscription, over a snapshot (S8.8)', () => {
+  it('delivers before the publication returns, in the order of subscription, over a snapshot (S8.4, S8.8)', () => {
     const { protocols, publish } = changes()
     const order: string[] = []
     const first = protocols.subscribe({ protocol: '/a' }, () => {

@@ -292,6 +292,49 @@ describe('a stream that is accepted', () => {
     expect(read.told).toEqual([])
   })
 
+  it('takes no options of a write that make no sense (S8.20)', async () => {
+    const { port, told } = adopted()
+    port.accept('/a')
+    await expect(port.stream.write(bytesOf('x'), { signal: 1 } as never)).rejects.toThrow('Cannot write: signal must be an AbortSignal, received number')
+    await expect(port.stream.write(bytesOf('x'), { timeoutMs: 1 } as never)).rejects.toThrow(TypeError)
+    await expect(port.stream.write(bytesOf('x'), { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' })
+    expect(told).toEqual([])
+  })
+
+  it('tells it when the reader leaves (S6.3)', async () => {
+    const { stream, remote, port, told } = adopted()
+    port.accept('/a')
+    const chunks = port.stream[Symbol.asyncIterator]()
+    const first = chunks.next()
+    await stream.close()
+    await tick()
+    expect(told).toEqual([])
+    remote.send(bytesOf('some'))
+    await first
+    await chunks.return?.()
+    await tick()
+    expect(told).toEqual(['closing'])
+    expect(port.wasRead()).toBe(false)
+  })
+
+  it('tells it when the reader has so much that the stream was paused, and whether it takes anything (S6.3)', async () => {
+    const { stream, remote, port, told } = adopted()
+    port.accept('/a')
+    const chunks = port.stream[Symbol.asyncIterator]()
+    const first = chunks.next()
+    await stream.close()
+    await tick()
+    for (let left = 3; left > 0; left--) {
+      remote.send(new Uint8Array(200_000))
+    }
+    await first
+    await tick()
+    expect([stream.readStatus, told]).toEqual(['paused', ['closing']])
+    expect([port.wasRead(), port.wasRead()]).toEqual([true, false])
+    await chunks.next()
+    expect([stream.readStatus, port.wasRead(), port.wasRead()]).toEqual(['paused', true, false])
+  })
+
   it('leaves whoever awaits the close the time to begin to read', async () => {
     const { stream, remote, port, told } = adopted()
     port.accept('/a')
@@ -640,6 +683,37 @@ describe('a stream that was opened lazily', () => {
     sink.rest()
     await tick()
     expect([told, stream.readStatus]).toEqual([['data HDR!'], 'readable'])
+  })
+
+  it('reads the answer while its user has it paused, and nothing behind it (S2.28)', async () => {
+    const { remote, stream, agreeOn, told } = assumed()
+    const received: string[] = []
+    stream.addEventListener('message', ({ data }) => { received.push(textOf(data)) })
+    stream.pause()
+    agreeOn('HDR!')
+    remote.send(bytesOf('HDR!ab'))
+    remote.send(bytesOf('cd'))
+    await tick()
+    expect([told, received, stream.readStatus]).toEqual([['data HDR!ab'], [], 'paused'])
+    stream.resume()
+    stream.pause()
+    stream.resume()
+    await tick()
+    expect([received.join(''), stream.readStatus]).toEqual(['abcd', 'readable'])
+  })
+
+  it('is not paused by the answer when its user has resumed it, and says so itself when it is over', async () => {
+    const { remote, stream, agreeOn } = assumed()
+    stream.pause()
+    stream.resume()
+    agreeOn('HDR!')
+    remote.send(bytesOf('HDR!'))
+    await tick()
+    expect(stream.readStatus).toBe('readable')
+    const over = assumed()
+    over.stream.abort(new Error('enough'))
+    expect(() => { over.stream.pause() }).toThrow('closing/closed')
+    expect(() => { over.stream.resume() }).toThrow('closing/closed')
   })
 
   it('fails with the error of the negotiation whatever its user does, now and later; only closing does not (S2.26)', async () => {

@@ -1,6 +1,7 @@
 import '../support/polyfill.ts'
 import { describe, expect, it } from 'vitest'
 import { ConnectionTurns } from '../../src/libp2p/connection-turns.ts'
+import { NextTurn } from '../../src/libp2p/next-turn.ts'
 import { TurnBudget } from '../../src/libp2p/turn-budget.ts'
 import { StreamInputs } from '../../src/libp2p/stream-inputs.ts'
 import { fakeStreams } from '../support/fake-stream.ts'
@@ -41,7 +42,8 @@ function inputs () {
   const scheduler = new ManualScheduler()
   const connection = { status: { phase: 'open' } } as DrainedConnection
   const budget = new TurnBudget(scheduler, 5)
-  const streams = new StreamInputs(machine as unknown as Connection<NegotiatedStream>, new ConnectionTurns(turns, connection), scheduler, budget, LIMITS)
+  const closing = new NextTurn<StreamAdapter>((port) => { port.tellClosing() }, scheduler)
+  const streams = new StreamInputs(machine as unknown as Connection<NegotiatedStream>, new ConnectionTurns(turns, connection), scheduler, budget, closing, LIMITS)
   const rest = () => {
     state.isBusy = false
     for (const task of waiting.splice(0)) {

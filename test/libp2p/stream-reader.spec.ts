@@ -70,6 +70,30 @@ describe('chunksOf (S2.31)', () => {
     await expect(read(stream, end)).rejects.toMatchObject({ name: 'StreamAbortedError' })
   })
 
+  it.each(['lost with an error', 'aborted here'] as const)('gives all that was received before a paused stream was %s, then the error', async (how) => {
+    const { stream, remote, end } = pair()
+    const chunks = chunksOf(stream, end, 1000)
+    const first = chunks.next()
+    for (let at = 0; at < 8; at++) {
+      remote.send(new Uint8Array(400))
+    }
+    await first
+    await tick()
+    expect([stream.readStatus, stream.readBufferLength > 0]).toEqual(['paused', true])
+    if (how === 'aborted here') {
+      stream.abort(new Error('cut'))
+    } else {
+      stream.onTransportClosed(new Error('cut'))
+    }
+    let bytes = 400
+    await expect((async () => {
+      for await (const chunk of { [Symbol.asyncIterator]: () => chunks }) {
+        bytes += chunk.byteLength
+      }
+    })()).rejects.toThrow('cut')
+    expect(bytes).toBe(3200)
+  })
+
   it('throws when the connection is lost, which looks like an end', async () => {
     const { stream, end } = pair()
     const reading = expect(read(stream, end)).rejects.toMatchObject({ name: 'StreamResetError' })

@@ -110,6 +110,37 @@ describe('StreamWriter (S5.12)', () => {
     expect(stream.status).not.toBe('open')
   })
 
+  it('a signal ends a write that waits, of which nothing is sent then; the others go on (S8.20)', async () => {
+    const { stream, writer, received, write, outcomes } = open()
+    const controller = new AbortController()
+    await expect(writer.write(Uint8Array.of(99), AbortSignal.abort('no'))).rejects.toMatchObject({ name: 'AbortError', cause: 'no' })
+    stream.isClogged = true
+    write(...range(10))
+    const aborted = expect(writer.write(Uint8Array.of(99), controller.signal)).rejects.toMatchObject({ name: 'AbortError', cause: 'enough' })
+    write(...range(5, 10))
+    await tick()
+    controller.abort('enough')
+    await aborted
+    stream.unclog()
+    await tick()
+    expect([received, outcomes]).toEqual([range(15), ['10 bytes from 0', '5 bytes from 10']])
+    const done = new AbortController()
+    await writer.write(Uint8Array.of(15), done.signal)
+    done.abort()
+    expect([stream.status, received.at(-1)]).toEqual(['open', 15])
+  })
+
+  it('a signal aborts the stream when a part of the write has been sent (S8.20)', async () => {
+    const { stream, writer } = open()
+    const controller = new AbortController()
+    stream.isClogged = true
+    const aborted = expect(writer.write(Uint8Array.from(range(30)), controller.signal)).rejects.toMatchObject({ name: 'AbortError' })
+    await tick()
+    controller.abort()
+    await aborted
+    expect(stream.status).toBe('aborted')
+  })
+
   it('leaves no listener behind', async () => {
     const { stream, write } = open()
     const count = () => ['drain', 'idle', 'close'].map((type) => stream.listenerCount(type))

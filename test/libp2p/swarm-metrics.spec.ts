@@ -3,13 +3,12 @@
 import { describe, expect, it } from 'vitest'
 import { MetricLabels } from '../../src/libp2p/metric-labels.ts'
 import { SwarmMetrics } from '../../src/libp2p/swarm-metrics.ts'
-import { RecordingHandler, ScriptedConnection } from '../../src/testing/index.ts'
+import { RecordingHandler, ScriptedConnection, ScriptedStream } from '../../src/testing/index.ts'
 import { RecordingMetrics } from '../support/recording-metrics.ts'
 import { closeStream, inbound, outbound, settle } from '../support/scripted.ts'
 import { wire } from '../support/wire.ts'
 import type { ConnectionInit, ConnectionMeter } from '../../src/connection/index.ts'
 import type { MeasuredConnection } from '../../src/libp2p/swarm-metrics.ts'
-import type { ScriptedStream } from '../../src/testing/index.ts'
 
 /** The table of S11.1. */
 const TABLE: ReadonlyArray<readonly [name: string, kind: string, label: string | undefined]> = [
@@ -84,6 +83,28 @@ describe('the metrics of a swarm (S11.1)', () => {
     streams.forEach((stream) => { closeStream(test, stream) })
     expect([valueOf('open_inbound_streams'), valueOf('open_outbound_streams')]).toEqual([{ '/a': 0 }, { '/a': 0 }])
     expect([valueOf('inbound_streams_total'), valueOf('outbound_streams_total')]).toEqual([{ '/a': 2 }, { '/a': 1 }])
+  })
+
+  it('count streams that the host negotiates by who opened them, once they have a name (S11.1)', () => {
+    const metrics = new RecordingMetrics()
+    const { connection } = new ScriptedConnection(new RecordingHandler(['/a']))
+    const [theirs, ours, unnamed] = [new ScriptedStream(), new ScriptedStream(), new ScriptedStream()]
+    const names = new Map<unknown, string>([[theirs, '/theirs'], [ours, '/ours'], [unnamed, '']])
+    const measuredOne: MeasuredConnection = {
+      status: connection.status,
+      load: connection.load,
+      get openStreams () {
+        return Array.from(connection.openStreams, ({ port, isInbound }) => {
+          return { port: { stream: { protocol: names.get(port) } } as never, isInbound }
+        })
+      }
+    }
+    new SwarmMetrics(metrics.component, { connections: () => [measuredOne], bufferedEvents: () => 0, onError: () => {} })
+    connection.handleForeignStream(theirs, 'inbound')
+    connection.handleForeignStream(ours, 'outbound')
+    connection.handleForeignStream(unnamed, 'outbound')
+    expect(metrics.valueOf('open_inbound_streams')).toEqual({ '/theirs': 1 })
+    expect(metrics.valueOf('open_outbound_streams')).toEqual({ '/ours': 1 })
   })
 
   it('measure a negotiation in seconds from the request or the arrival, a lazy one until the peer agreed', () => {

@@ -4,6 +4,7 @@ import { JointCheck } from '../../src/behaviour/joint-check.ts'
 import { passGate, verdictOf } from '../../src/libp2p/verdict.ts'
 import { Full, deny } from '../support/gated-behaviour.ts'
 import { ManualScheduler } from '../support/manual-scheduler.ts'
+import type { Lifetime } from '../../src/libp2p/verdict.ts'
 
 const QUESTION = { stage: 'pending', direction: 'inbound' } as const
 
@@ -62,16 +63,21 @@ describe('verdictOf() (S7.3)', () => {
 
   it('does not wait any longer than its signal', async () => {
     const controller = new AbortController()
-    const verdict = verdictOf(new Promise(() => {}), QUESTION, terms(), controller.signal)
+    const verdict = verdictOf(new Promise(() => {}), QUESTION, terms(), lifetimeOf(controller))
     controller.abort()
     expect(await verdict).toMatchObject({ cause: { name: 'AbortError' } })
   })
 })
 
+/** One that ends with `controller`. */
+function lifetimeOf ({ signal }: AbortController): Lifetime {
+  return { get isOver () { return signal.aborted }, signal }
+}
+
 describe('passGate()', () => {
   const driver = { ask: <Answer> (input: () => Answer) => input() }
   const busy = { ask: async <Answer> (input: () => Answer) => Promise.resolve().then(input) }
-  const never = new AbortController().signal
+  const never = lifetimeOf(new AbortController())
 
   it('commits at once what nobody denies, and not what somebody does', () => {
     const commit = vi.fn(() => undefined)
@@ -98,11 +104,11 @@ describe('passGate()', () => {
     const controller = new AbortController()
     const commit = vi.fn(() => undefined)
     let answer = (_?: undefined): void => {}
-    const verdict = passGate(driver, { question: QUESTION, check: () => new Promise((resolve) => { answer = resolve }), commit }, terms(), controller.signal)
+    const verdict = passGate(driver, { question: QUESTION, check: () => new Promise((resolve) => { answer = resolve }), commit }, terms(), lifetimeOf(controller))
     controller.abort(new Full())
     answer()
     expect(await verdict).toBeInstanceOf(ConnectionDenied)
     expect(commit).not.toHaveBeenCalled()
-    expect(passGate(driver, { question: QUESTION, check: () => undefined, commit }, terms(), controller.signal)).toMatchObject({ cause: { name: 'Full' } })
+    expect(passGate(driver, { question: QUESTION, check: () => undefined, commit }, terms(), lifetimeOf(controller))).toMatchObject({ cause: { name: 'Full' } })
   })
 })

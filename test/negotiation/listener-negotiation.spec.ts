@@ -72,6 +72,14 @@ describe('ListenerNegotiation', () => {
     expect(asked).toEqual(['/a', '/c', '/b', '/a'])
   })
 
+  it('writes nothing into a list of names that has no place for it, and asks it each time', () => {
+    const names = new Map([['/a', { name: '/a', frame: undefined }]])
+    const index = Object.freeze({ find: (name: string) => names.get(name) })
+    expect(outcomeText(run(new ListenerNegotiation(index), 'HDR A').outcome)).toBe('OK(/a, rest=)')
+    names.delete('/a')
+    expect(run(new ListenerNegotiation(index), 'HDR A').out).toBe(hex('HDR NA'))
+  })
+
   it('does not keep what the fallback gave: the list may not have it for the next stream', () => {
     const names = listing('/a')
     const fallback = (name: string) => name === '/b' ? { name, isHost: true, frame: undefined } : undefined

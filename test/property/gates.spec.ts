@@ -66,9 +66,9 @@ async function attempt (swarm: Swarm<unknown>): Promise<boolean> {
   const { gates } = swarm
   const denied = await passGate(driver, {
     question: { stage: 'pending', direction: 'inbound' }, check: () => gates.checkPending(pending), commit: () => gates.commitPending(pending)
-  }, terms, NEVER_ABORTED) ?? await passGate(driver, {
+  }, terms, { isOver: false, signal: NEVER_ABORTED }) ?? await passGate(driver, {
     question: { stage: 'established', direction: 'inbound' }, check: () => gates.checkEstablished(established), commit: () => gates.commitEstablished(established)
-  }, terms, NEVER_ABORTED)
+  }, terms, { isOver: false, signal: NEVER_ABORTED })
   if (denied !== undefined) {
     gates.failed({ type: 'listen-failure', connection: 'c1', peer: undefined, kind: 'denied', errors: [], cause: denied })
   }

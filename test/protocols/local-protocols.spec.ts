@@ -100,17 +100,48 @@ describe('LocalProtocols: changes', () => {
     expect(update([]).removed).toEqual(['/h', '/d', '/c'])
   })
 
-  it('added and removed are one buffer each, empty after an update without change', () => {
+  it('added and removed describe the last update only, and nothing once they are forgotten', () => {
     const { local } = localProtocols()
-    const { added, removed } = local
+    const change = () => [local.added, local.removed]
     local.update(['/a'], NONE)
-    expect([added, removed]).toEqual([['/a'], []])
+    expect(change()).toEqual([['/a'], []])
     local.update([], NONE)
-    expect([added, removed]).toEqual([[], ['/a']])
-    local.update([], NONE)
-    expect([added, removed]).toEqual([[], []])
-    expect(local.added).toBe(added)
-    expect(local.removed).toBe(removed)
+    expect(change()).toEqual([[], ['/a']])
+    local.forget()
+    expect(change()).toEqual([[], []])
+    local.update(['/b'], NONE)
+    local.update(['/b'], NONE)
+    expect(change()).toEqual([[], []])
+    expect(local.toArray()).toEqual(['/b'])
+  })
+
+  it('sets that began with the same names go their own ways', () => {
+    const listing = Object.freeze(['/a', '/b'])
+    const { local: first } = localProtocols()
+    const { local: second } = localProtocols()
+    for (const local of [first, second]) {
+      local.update(listing, NONE)
+      expect(local.snapshot().find('/a')).toMatchObject({ name: '/a', isHost: false })
+    }
+    const snapshot = second.snapshot()
+    first.update(['/b', '/c'], NONE)
+    expect([first.added, first.removed]).toEqual([['/c'], ['/a']])
+    expect(first.toArray()).toEqual(['/b', '/c'])
+    expect(first.snapshot().names).toEqual(['/b', '/c'])
+    expect(second.toArray()).toEqual(['/a', '/b'])
+    expect(second.snapshot()).toBe(snapshot)
+    expect(second.snapshot().find('/c')).toBeUndefined()
+    second.update(['/b', '/a'], ['/h'])
+    expect([second.added, second.removed]).toEqual([['/h'], []])
+  })
+
+  it('the same names of another side are not shared: whose they are differs', () => {
+    const { local: first } = localProtocols()
+    const { local: second } = localProtocols()
+    first.update(['/a'], NONE)
+    second.update([], ['/a'])
+    expect(first.snapshot().find('/a')?.isHost).toBe(false)
+    expect(second.snapshot().find('/a')?.isHost).toBe(true)
   })
 
   it('has, size, names and toArray show the set in force, in the order of adding', () => {

@@ -64,7 +64,7 @@ describe('CompositeSubscription', () => {
     })
   })
 
-  describe('S05: same child twice', () => {
+  describe('S05: same child twice (S8.12)', () => {
     it.each([1, 100])('holds it once, among %d others', (others) => {
       const container = new CompositeSubscription()
       teardowns(others).made.forEach(child => container.add(child))

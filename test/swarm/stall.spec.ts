@@ -1,4 +1,4 @@
-/** S8.3 from the side of the swarm: in a stall behaviours and handlers are not polled, and everything else goes on. */
+/** S8.3 from the side of the swarm: in a stall handlers are not polled, what behaviours say waits, and everything else goes on. */
 
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { Connection } from '../../src/connection/connection.ts'
@@ -43,8 +43,8 @@ function drain (now = 0): Array<SwarmEvent<unknown>> {
 const typesOf = (events: ReadonlyArray<{ type: string }>): string[] => events.map(({ type }) => type)
 
 describe('a stalled swarm (S8.3)', () => {
-  it('does not poll behaviours, wants no turn, and goes on where it was', () => {
-    root.emit(1, 2)
+  it('keeps what behaviours say, wants no turn, and goes on where it was', () => {
+    root.emit(1, 2, 3)
     expect(swarm.poll(0)).toMatchObject({ event: 1 })
     swarm.stall()
     expect(drain()).toEqual([])
@@ -52,18 +52,41 @@ describe('a stalled swarm (S8.3)', () => {
     wake.mockClear()
     swarm.resume()
     expect(wake).toHaveBeenCalledTimes(1)
-    expect(drain()).toMatchObject([{ event: 2 }])
+    expect(swarm.poll(0)).toMatchObject({ event: 2 })
+    swarm.stall()
+    root.emit(4)
+    expect(drain()).toEqual([])
+    swarm.resume()
+    expect(drain()).toMatchObject([{ event: 3 }, { event: 4 }])
   })
 
-  it('polls a behaviour after the stall whose instant came in it', () => {
+  it('lets behaviours act: their instants come, and their commands are carried out', () => {
+    const { connection } = establish('c1')
     root.onPoll = (cx) => { cx.wakeAt(10); root.onPoll = () => {} }
-    root.emit(1)
+    root.emit('before')
     drain()
     swarm.stall()
     const { polls } = root
-    expect([drain(20), root.polls]).toEqual([[], polls])
-    swarm.resume()
+    expect(swarm.pollTimeout()).toBe(10)
     drain(20)
+    expect(root.polls).toBeGreaterThan(polls)
+    root.push({ type: 'event', event: 'it closes' }, { type: 'close-connection', peer: BOB, connection: 'all' }, { type: 'dial', target: BOB })
+    expect(typesOf(drain(20))).toEqual(['dial'])
+    expect(connection.status.phase).toBe('closing')
+    swarm.resume()
+    expect(typesOf(drain(20))).toEqual(['behaviour-event'])
+  })
+
+  it('keeps 256 events, and does not ask behaviours for more', () => {
+    swarm.stall()
+    root.emit(...Array.from({ length: 300 }, (_, at) => at))
+    drain()
+    const { polls } = root
+    root.cx?.wake()
+    root.cx?.wakeAt(10)
+    expect([drain(20), swarm.wantsTurn, swarm.pollTimeout(), root.polls]).toEqual([[], false, Infinity, polls])
+    swarm.resume()
+    expect(drain(20).map((event) => 'event' in event && event.event)).toEqual(Array.from({ length: 300 }, (_, at) => at))
     expect(root.polls).toBeGreaterThan(polls)
   })
 

@@ -3,7 +3,7 @@
  * factors that can be told apart on both sides of no change.
  */
 
-import { formatBytes, formatDuration, formatP, significant } from '../format.ts'
+import { formatBytes, formatDuration, formatFactor, formatP } from '../format.ts'
 
 const SPACE = '\u00a0'
 const MINUS = '\u2212'
@@ -26,10 +26,10 @@ export function showBytes (bytes: number): string {
 /** A ratio as a change: `−10.3 %`; from half and double on as a factor, `÷4.26` and `×2.35`. */
 export function showChange (ratio: number): string {
   if (ratio >= 2) {
-    return `×${significant(ratio)}`
+    return `×${formatFactor(ratio)}`
   }
   if (ratio > 0 && ratio <= 0.5) {
-    return `÷${significant(1 / ratio)}`
+    return `÷${formatFactor(1 / ratio)}`
   }
   const percent = Math.abs((ratio - 1) * 100).toFixed(1)
   const sign = Number(percent) === 0 ? '±' : ratio < 1 ? MINUS : '+'
