@@ -39,7 +39,7 @@ export type {
 } from './behaviour/connection-handler.ts'
 export type {
   AddressFailure, ConnectionClosed, ConnectionEstablished, DialFailure, DialFailureKind, ExternalAddressChange, FromSwarm,
-  ListenAddressChange, ListenFailure, ListenerChange, ListenerError, MessageDelivered, MessageUndelivered, PeerExternalAddress, SwarmStopped,
+  ListenAddressChange, ListenFailure, ListenerChange, ListenerError, MessageDelivered, MessageUndelivered, PeerExternalAddress, SwarmRestarted, SwarmStopped,
   UndeliveredReason
 } from './behaviour/from-swarm.ts'
 export type {

@@ -39,7 +39,7 @@ const published: Record<string, Names> = {
       'ProtocolListing', 'ProtocolSupport', 'ProtocolsChange', 'ProtocolsChanged', 'ProtocolsView', 'ShortBehaviour',
       'SignalOptions', 'StreamCallback', 'StreamContext', 'StreamFailure', 'StreamPhase', 'StreamUpgrade',
       'StreamUpgradeErrorKind', 'Subscription', 'Swarm', 'SwarmComponents', 'SwarmConnection', 'SwarmEvents',
-      'SwarmInit', 'SwarmLimits', 'SwarmProtocols', 'SwarmStopped', 'ToSwarm', 'Toggle', 'ToggleOptions', 'UndeliveredReason',
+      'SwarmInit', 'SwarmLimits', 'SwarmProtocols', 'SwarmRestarted', 'SwarmStopped', 'ToSwarm', 'Toggle', 'ToggleOptions', 'UndeliveredReason',
       'WithSwarmOptions', 'WrappedBehaviour'
     ]
   },
