@@ -5,7 +5,10 @@
 const SPECS: Readonly<Record<string, readonly string[]>> = {
   negotiation: ['test/negotiation/**/*.spec.ts', 'test/conformance/negotiation-cases.spec.ts'],
   protocols: ['test/protocols/**/*.spec.ts'],
-  connection: ['test/connection/**/*.spec.ts', 'test/testing/**/*.spec.ts', 'test/conformance/handler-compliance.spec.ts']
+  connection: [
+    'test/connection/**/*.spec.ts', 'test/handler/**/*.spec.ts', 'test/testing/**/*.spec.ts', 'test/conformance/handler-compliance.spec.ts',
+    'test/libp2p/swarm-metrics.spec.ts', 'test/swarm/swarm.spec.ts'
+  ]
 }
 
 const folder = process.env.MUTATE

@@ -611,6 +611,35 @@ describe('removing a part of a composition (S4.13)', () => {
     expect(test.connection.localProtocols.toArray()).toEqual(['/first', '/a', '/b'])
   })
 
+  it('that is switched off by what it catches up with: it is neither told more nor polled (S4.14)', () => {
+    const part = new Part(['/part'])
+    const wrapped = new ToggledHandler({ peer: 'peer', id: 'scripted' } as unknown as EstablishedConnection, part)
+    test = new ScriptedConnection(composeHandlers({ wrapped: wrapped as AnyHandler }))
+    wrapped.disable()
+    test.connection.handleRemoteReport('replaced', ['/remote'])
+    test.drive()
+    const before = part.calls.length
+    part.onEvent = () => { wrapped.disable() }
+    wrapped.enable()
+    test.drive()
+    expect(part.calls.slice(before)).toEqual(['local-protocols-change'])
+    part.onEvent = undefined
+    wrapped.enable()
+    test.drive()
+    expect(part.changes.slice(-2)).toEqual(['remote added /remote', 'local added /part'])
+  })
+
+  it('behind a switch, with a request among its last outputs, gets that outcome with its own info (S5.5)', () => {
+    const part = new Part()
+    const wrapped = new ToggledHandler({ peer: 'peer', id: 'scripted' } as unknown as EstablishedConnection, part)
+    test = new ScriptedConnection(composeHandlers({ wrapped: wrapped as AnyHandler }))
+    test.connection.close()
+    part.request(['/a'], { info: 'mine' })
+    test.drive()
+    expect(failuresOf(part)).toEqual([['mine', 'connection-closed']])
+    expect(reportsOf(test, 'handler-error')).toEqual([])
+  })
+
   it('in a wrapper that hides the sets: a late part hears of changes only', () => {
     const late = new Part(['/late'])
     const foreign: AnyHandler = {

@@ -89,7 +89,7 @@ class World {
         }
         break
       case 'request lazily':
-        part.requestLazily(names.slice(0, amount % 5 === 0 ? 2 : 1), 5 + amount, this.#pair.clock.now)
+        part.requestLazily(names.slice(0, amount % 5 === 0 ? 2 : 1), 5 + amount)
         break
       case 'request later':
         part.request(names, 5 + amount, 'later')

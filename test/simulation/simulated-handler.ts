@@ -114,8 +114,7 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
   }
 
   /** Asks for a stream that may be used before the peer agreed. */
-  requestLazily (protocols: readonly string[], timeoutMs: number, now: number): void {
-    this.lazyUntil = Math.max(this.lazyUntil, now + timeoutMs)
+  requestLazily (protocols: readonly string[], timeoutMs: number): void {
     this.push({ type: 'outbound-stream-request', protocols, timeoutMs, info: this.#world.nextId(), token: 'any', lazy: true })
   }
 
@@ -167,9 +166,10 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
 
   /** After it left: its last words, of which PENDING is the end. */
   poll (cx: PollContext): Poll<Output> {
-    const { hasLeft } = this
+    // One that removed itself while it caught up is polled once more before its last word.
+    const hasLeft = this.hasLeft && !this.isBehind
     this.#check(!this.#isDone, 'was polled after its last word')
-    if (!hasLeft) {
+    if (!this.hasLeft) {
       this.#checkLive('poll')
     }
     const output = this.next(cx)
@@ -192,6 +192,10 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
         return PENDING
       case 'outbound-stream-request':
         this.outcomes.set(output.info, 0)
+        // Its time runs from here; it may have waited behind a switch.
+        if (output.lazy === true) {
+          this.lazyUntil = Math.max(this.lazyUntil, cx.now + (output.timeoutMs ?? 0))
+        }
         break
       case 'notify-behaviour':
         this.#log.emitted.push(output.event)
@@ -207,7 +211,10 @@ export class SimulatedHandler implements ConnectionHandler<number, number, numbe
   onConnectionEvent (event: Event): void {
     const isOfStream = event.type === 'fully-negotiated-inbound' || event.type === 'fully-negotiated-outbound'
     if (event.type === 'local-protocols-change' || event.type === 'remote-protocols-change') {
-      this.checkIn(event.type)
+      // One that removes itself while it catches up behind its switch hears the rest of that.
+      if (!this.isBehind) {
+        this.checkIn(event.type)
+      }
       this.#check(!this.isOff, `was told of a ${event.type} while it was switched off`)
     } else if (event.type !== 'dial-upgrade-error') {
       this.#checkLive(event.type)
