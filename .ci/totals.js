@@ -15,7 +15,7 @@ for (const file of reports) {
     status === 'failed' && !assertionResults.some((result) => result.status === 'failed')).length
   const failed = report.numFailedTests + broken
   for (const { name, status, message, assertionResults } of report.testResults) {
-    if (status === 'failed' && message) {
+    if (status === 'failed' && message !== '') {
       console.log(`failed: ${name}: ${message}`)
     }
     for (const { fullName, failureMessages } of assertionResults.filter((result) => result.status === 'failed')) {

@@ -6,8 +6,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 const script = resolve(import.meta.dirname, '../../.ci/totals.js')
 const good = { status: 'passed', assertionResults: [{ status: 'passed' }] }
-const bad = { status: 'failed', assertionResults: [{ status: 'passed' }, { status: 'failed' }] }
-const unloadable = { status: 'failed', assertionResults: [] }
+const bad = {
+  name: 'bad.spec.ts', status: 'failed', message: '',
+  assertionResults: [{ status: 'passed' }, { status: 'failed', fullName: 'sums add up', failureMessages: ['expected 3 to be 4'] }]
+}
+const unloadable = { name: 'broken.spec.ts', status: 'failed', message: 'no such module', assertionResults: [] }
 
 describe('the closing line of .ci/run', () => {
   let folder: string
@@ -26,9 +29,14 @@ describe('the closing line of .ci/run', () => {
     writeFileSync(join(folder, suite, 'unit.json'), JSON.stringify(figures))
   }
 
-  function totals (failedSteps: number): { code: number | null, last: string | undefined } {
+  function lines (failedSteps: number): { code: number | null, output: string[] } {
     const { status, stdout } = spawnSync(process.execPath, [script, folder, String(failedSteps)], { encoding: 'utf8' })
-    return { code: status, last: stdout.trimEnd().split('\n').at(-1) }
+    return { code: status, output: stdout.trimEnd().split('\n') }
+  }
+
+  function totals (failedSteps: number): { code: number | null, last: string | undefined } {
+    const { code, output } = lines(failedSteps)
+    return { code, last: output.at(-1) }
   }
 
   it('adds up all reports', () => {
@@ -46,6 +54,16 @@ describe('the closing line of .ci/run', () => {
     report('tests', 3, 1, 0, bad)
     report('integration', 3, 0, 0, good, unloadable)
     expect(totals(2)).toEqual({ code: 1, last: '6 passed, 4 failed' })
+  })
+
+  it('names what failed', () => {
+    report('tests', 1, 1, 0, bad, unloadable)
+    expect(lines(0).output).toEqual([
+      'failed: sums add up: expected 3 to be 4',
+      'failed: broken.spec.ts: no such module',
+      'tests/unit: 1 passed, 2 failed, 0 skipped',
+      '1 passed, 2 failed'
+    ])
   })
 
   it('fails when no test ran', () => {
