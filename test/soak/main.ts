@@ -61,14 +61,14 @@ async function suffer (name: string, address: string, seconds: number): Promise<
   let most = 0
   const sampling = setInterval(() => { most = Math.max(most, process.memoryUsage().arrayBuffers / 2 ** 20) }, 100)
   const lateness = watchLoop()
-  const { streams, bytes, mostAnswered, echoes, slowestEchoMs } = await runPeer(address, name, seconds)
+  const { streams, bytes, mostAnswered, echoes, refusedEchoes, slowestEchoMs } = await runPeer(address, name, seconds)
   const { worst, p99, held } = lateness()
   clearInterval(sampling)
   const grown = heldMegabytes() - before
   console.log(`${name}, ${seconds} s: ${streams} streams, ${(bytes / 2 ** 20).toFixed(1)} MiB sent, at most ${mostAnswered} bytes back on one`)
   console.log(`  loop late by ${worst.toFixed(1)} ms at most, ${p99.toFixed(1)} ms in 99 of 100 turns; held for ${held?.toFixed(1) ?? '?'} ms at most`)
   console.log(`  buffers of ${most.toFixed(1)} MiB at most, ${grown.toFixed(1)} MiB kept`)
-  console.log(`  ${echoes} echoes meanwhile, the slowest took ${slowestEchoMs.toFixed(0)} ms`)
+  console.log(`  ${echoes} echoes meanwhile, the slowest took ${slowestEchoMs.toFixed(0)} ms; ${refusedEchoes} refused`)
   const bounds: Array<[text: string, holds: boolean]> = [
     [`the loop was held for more than ${MAX_DELAY_MS} ms`, (held ?? worst) <= MAX_DELAY_MS],
     [`more than ${MAX_GROWTH_MB} MiB were kept`, grown <= MAX_GROWTH_MB],

@@ -18,6 +18,8 @@ const PAUSE_MS = 20
 export interface Report extends Damage {
   /** Echoes that came back, on a stream of its own each. */
   readonly echoes: number
+  /** Echoes whose stream the victim reset: those over the same connection share the bounds that the attack exceeds. */
+  readonly refusedEchoes: number
   /** Milliseconds of the slowest. */
   readonly slowestEchoMs: number
 }
@@ -35,19 +37,31 @@ console.log(JSON.stringify(report))
 await stopNodes()
 process.exit()
 
-async function echoUntilOver (to: Connection): Promise<Pick<Report, 'echoes' | 'slowestEchoMs'>> {
+async function echoUntilOver (to: Connection): Promise<Pick<Report, 'echoes' | 'refusedEchoes' | 'slowestEchoMs'>> {
   let echoes = 0
+  let refusedEchoes = 0
   let slowestEchoMs = 0
   while (!isOver()) {
     const startedAt = performance.now()
-    const stream = await to.newStream('/echo/1.0.0')
-    const bytes = byteStream(stream)
-    await bytes.write(new Uint8Array(32))
-    await bytes.read({ bytes: 32 })
-    await stream.close()
-    echoes++
-    slowestEchoMs = Math.max(slowestEchoMs, performance.now() - startedAt)
+    try {
+      await echo(to)
+      echoes++
+      slowestEchoMs = Math.max(slowestEchoMs, performance.now() - startedAt)
+    } catch (error) {
+      if (!(error instanceof Error && error.name === 'StreamResetError')) {
+        throw error
+      }
+      refusedEchoes++
+    }
     await wait(PAUSE_MS)
   }
-  return { echoes, slowestEchoMs }
+  return { echoes, refusedEchoes, slowestEchoMs }
+}
+
+async function echo (to: Connection): Promise<void> {
+  const stream = await to.newStream('/echo/1.0.0')
+  const bytes = byteStream(stream)
+  await bytes.write(new Uint8Array(32))
+  await bytes.read({ bytes: 32 })
+  await stream.close()
 }
