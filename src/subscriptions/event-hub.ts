@@ -23,9 +23,10 @@ export class EventHub<Event> {
   readonly #callbacks: Array<EventCallback<Event> | undefined> = []
   /** By slot, as the callbacks are; apart from them, as a dispatch needs none of it. */
   readonly #subscriptions: HubSubscription[] = []
-  #size = 0
-  /** Dispatches that are going on, one within the other. Slots must not move meanwhile. */
-  #depth = 0
+  /** Slots that were left. */
+  #holes = 0
+  /** Slots must not move meanwhile. */
+  #isPublishing = false
   readonly #onLeave = (slot: number): void => { this.#leave(slot) }
 
   /**
@@ -37,7 +38,7 @@ export class EventHub<Event> {
 
   /** Subscriptions that have not ended. */
   get size (): number {
-    return this.#size
+    return this.#callbacks.length - this.#holes
   }
 
   /** Adds a subscriber; it hears of events that are published after this call. The same callback may be added again. */
@@ -45,7 +46,6 @@ export class EventHub<Event> {
     const subscription = new HubSubscription(this.#callbacks.length, this.#onLeave)
     this.#callbacks.push(callback)
     this.#subscriptions.push(subscription)
-    this.#size++
     return subscription
   }
 
@@ -56,51 +56,53 @@ export class EventHub<Event> {
   publish (event: Event): void {
     const callbacks = this.#callbacks
     const end = callbacks.length
-    this.#depth++
+    const isNested = this.#isPublishing
+    this.#isPublishing = true
     for (let at = 0; at < end; at++) {
       const callback = callbacks[at]
       if (callback !== undefined) {
         try {
           callback(event)
         } catch (cause) {
-          this.#report(cause)
+          this.#report(cause, isNested)
         }
       }
     }
-    this.#depth--
-    if (callbacks.length > this.#size) {
+    this.#isPublishing = isNested
+    if (this.#holes > 0) {
       this.#tidy()
     }
   }
 
   /** Here and not around the loop, where it would cost half of what a dispatch to one does. */
-  #report (cause: unknown): void {
+  #report (cause: unknown, isNested: boolean): void {
     try {
       this.#onError(cause)
     } catch (error) {
-      this.#depth--
+      this.#isPublishing = isNested
       throw error
     }
   }
 
   #leave (slot: number): void {
     this.#callbacks[slot] = undefined
-    this.#size--
+    this.#holes++
     this.#tidy()
   }
 
   /** Takes the holes at the end away; closes the others when there are many. */
   #tidy (): void {
     const callbacks = this.#callbacks
-    if (this.#depth > 0) {
+    if (this.#isPublishing) {
       return
     }
     let end = callbacks.length
     while (end > 0 && callbacks[end - 1] === undefined) {
       end--
     }
+    this.#holes -= callbacks.length - end
     this.#cut(end)
-    if ((end - this.#size) * HOLE_RATIO > end) {
+    if (this.#holes * HOLE_RATIO > end) {
       this.#closeHoles()
     }
   }
@@ -115,6 +117,7 @@ export class EventHub<Event> {
         subscription.slot = end++
       }
     }
+    this.#holes = 0
     this.#cut(end)
   }
 
