@@ -45,7 +45,7 @@ function compared ({ id, params, mid, baseline }: Measured): Compared[] {
   if (baseline === undefined || !('id' in baseline) || OTHERS.has(params['variant'])) {
     return []
   }
-  return [{ matrix: id.slice(0, id.indexOf('/')), variant: lastValue(id), against: lastValue(baseline.id), ns: mid, timesFaster: 1 / baseline.ratio }]
+  return [{ matrix: id.slice(0, id.indexOf('/')), variant: variantOf(id), against: variantOf(baseline.id), ns: mid, timesFaster: 1 / baseline.ratio }]
 }
 
 function row (cells: readonly Compared[]): string {
@@ -59,9 +59,9 @@ function range (values: readonly number[], format: (value: number) => string): s
   return least === most ? least : `${least} to ${most}`
 }
 
-/** What tells a cell from the one that it is compared with stands last in its id. */
-function lastValue (id: string): string {
-  return id.slice(id.lastIndexOf('=') + 1)
+/** What tells a cell from the one that it is compared with: its variant, or else what stands last in its id. */
+function variantOf (id: string): string {
+  return /\/variant=([^/]*)/.exec(id)?.[1] ?? id.slice(id.lastIndexOf('=') + 1)
 }
 
 function factor (value: number): string {
@@ -74,5 +74,5 @@ function duration (ns: number): string {
 
 function conditions ({ environment, options, startedAt }: Report): string {
   const { cpu, cores, node, executor } = environment
-  return `${startedAt.slice(0, 10)}, ${cpu} with ${cores} cores, Node.js ${node}, ${executor}, ${options.processes} processes of ${options.rounds} rounds.`
+  return `${startedAt.slice(0, 10)}, ${cpu} with ${cores} cores, Node.js ${node}, ${executor}, ${options.processes} processes of ${options.rounds} ${options.rounds === 1 ? 'round' : 'rounds'}.`
 }
