@@ -21,6 +21,11 @@ describe('the figures of the README', () => {
     expect(figures(README, others).match(/^\| protocol-diff \| (\w+)/gm)).toEqual(['| protocol-diff | identity'])
   })
 
+  it('name a row by its variant, wherever that axis stands', () => {
+    const moved = JSON.parse(JSON.stringify(report).replaceAll(/variant=(\w+)/g, 'variant=$1/iterations=200')) as typeof report
+    expect(figures(README, moved)).toMatch(/\| protocol-diff \| identity \| 2 \|.*\| clone \|/)
+  })
+
   it('take the place of older ones, and leave the rest alone', () => {
     const once = figures(README, report)
     expect(once).not.toContain('old')
