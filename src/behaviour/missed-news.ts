@@ -1,18 +1,18 @@
+import { NetChange } from '../protocols/net-change.ts'
 import { ProtocolsNotice } from '../protocols/protocols-change.ts'
 import type { ConnectionNews } from '../handler/connection-handler.ts'
 
 const SIDES = ['local-protocols-change', 'remote-protocols-change'] as const
+
+type ProtocolNews = typeof SIDES[number]
 
 /**
  * What a handler was not told while it was off, so that it can catch up: of the changes only the difference, as S3.15 has
  * it for every handler, Added before Removed.
  */
 export class MissedNews {
-  /** Bounded by the names of the connection: a name that came and went is forgotten. */
-  readonly #changes = {
-    'local-protocols-change': new Map<string, 'added' | 'removed'>(),
-    'remote-protocols-change': new Map<string, 'added' | 'removed'>()
-  }
+  /** Bounded by the names of the connection. */
+  readonly #changes: Record<ProtocolNews, NetChange> = { 'local-protocols-change': new NetChange(), 'remote-protocols-change': new NetChange() }
 
   #address: ConnectionNews | undefined
 
@@ -22,25 +22,16 @@ export class MissedNews {
       this.#address = news
       return
     }
-    const changes = this.#changes[news.type]
-    const { type, protocols } = news.change
-    for (const protocol of protocols) {
-      const before = changes.get(protocol)
-      if (before === undefined) {
-        changes.set(protocol, type)
-      } else if (before !== type) {
-        changes.delete(protocol)
-      }
-    }
+    this.#changes[news.type].note(news.change.type, news.change.protocols)
   }
 
   /** Tells all that was missed, once. */
   tell (hear: (news: ConnectionNews) => void): void {
     for (const side of SIDES) {
-      const changes = [...this.#changes[side]]
-      this.#changes[side].clear()
+      const changes = this.#changes[side]
+      this.#changes[side] = new NetChange()
       for (const type of ['added', 'removed'] as const) {
-        const names = changes.flatMap(([name, change]) => change === type ? [name] : [])
+        const names = changes.of(type)
         if (names.length > 0) {
           const notice = new ProtocolsNotice(type, names)
           hear({ type: side, change: notice.change })

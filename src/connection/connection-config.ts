@@ -127,21 +127,24 @@ function isSame (left: ConnectionConfig, right: ConnectionConfig): boolean {
 }
 
 /** The limits of each negotiation on a connection. */
-export function negotiationLimits (config: ConnectionConfig): NegotiationLimits {
-  const { maxFrameLength, maxNegotiationRounds, maxFramesPerTurn, ls } = config
-  const limits = limitsOf.get(config) ?? Object.freeze({ maxFrameLength, maxRounds: maxNegotiationRounds, maxFramesPerTurn, ls })
-  limitsOf.set(config, limits)
-  return limits
-}
-
-const limitsOf = new WeakMap<ConnectionConfig, NegotiationLimits>()
+export const negotiationLimits: (config: ConnectionConfig) => NegotiationLimits = oncePerConfig(
+  ({ maxFrameLength, maxNegotiationRounds: maxRounds, maxFramesPerTurn, ls }) => ({ maxFrameLength, maxRounds, maxFramesPerTurn, ls })
+)
 
 /** What each source may report of the peer. */
-export function remoteLimits (config: ConnectionConfig): Readonly<RemoteProtocolsInit> {
-  const { maxRemoteProtocols: maxNames, maxRemoteProtocolsBytes: maxBytes, maxFrameLength } = config
-  const limits = remoteLimitsOf.get(config) ?? Object.freeze({ maxNames, maxBytes, maxNameBytes: maxFrameLength - 1 })
-  remoteLimitsOf.set(config, limits)
-  return limits
-}
+export const remoteLimits: (config: ConnectionConfig) => Readonly<RemoteProtocolsInit> = oncePerConfig(
+  ({ maxRemoteProtocols: maxNames, maxRemoteProtocolsBytes: maxBytes, maxFrameLength }) => ({ maxNames, maxBytes, maxNameBytes: maxFrameLength - 1 })
+)
 
-const remoteLimitsOf = new WeakMap<ConnectionConfig, Readonly<RemoteProtocolsInit>>()
+/** What follows from a configuration, frozen and shared by all connections that have it. */
+function oncePerConfig<Part> (make: (config: ConnectionConfig) => Part): (config: ConnectionConfig) => Readonly<Part> {
+  const made = new WeakMap<ConnectionConfig, Readonly<Part>>()
+  return (config) => {
+    let part = made.get(config)
+    if (part === undefined) {
+      part = Object.freeze(make(config))
+      made.set(config, part)
+    }
+    return part
+  }
+}

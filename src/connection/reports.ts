@@ -1,11 +1,9 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
+import { NetChange } from '../protocols/net-change.ts'
 import type { ConnectionReport, ProtocolsReport } from './connection-output.ts'
 
 /** Reports that wait for a reader. */
 const MAX_REPORTS = 1024
-
-/** What has become of each name since the last change that is in the queue; bounded by the names of the two sets between. */
-type NetChange = Map<string, 'added' | 'removed'>
 
 /**
  * Reports that wait for a reader. When there are too many, changes of protocol sets are folded into one per side behind the
@@ -14,7 +12,10 @@ type NetChange = Map<string, 'added' | 'removed'>
  */
 export class Reports {
   readonly #queue: BoundedQueue<ConnectionReport> = new BoundedQueue(MAX_REPORTS)
-  /** Made when a change finds no room: most readers are never late. */
+  /**
+   * Since the last change that is in the queue; bounded by the names of the two sets between. Made when a change finds no room:
+   * most readers are never late.
+   */
   #folded: Map<ProtocolsReport['side'], NetChange> | undefined
   #dropped = 0
 
@@ -42,17 +43,17 @@ export class Reports {
 
   #fold ({ side, added, removed }: ProtocolsReport): void {
     this.#folded ??= new Map<ProtocolsReport['side'], NetChange>()
-    const net: NetChange = this.#folded.get(side) ?? new Map<string, 'added' | 'removed'>()
+    const net = this.#folded.get(side) ?? new NetChange()
     this.#folded.set(side, net)
-    note(net, added, 'added')
-    note(net, removed, 'removed')
+    net.note('added', added)
+    net.note('removed', removed)
   }
 
   #shiftFolded (): ProtocolsReport | undefined {
     for (const [side, net] of this.#folded ?? []) {
       this.#folded?.delete(side)
-      if (net.size > 0) {
-        return { type: 'protocols-change', side, added: namesWith(net, 'added'), removed: namesWith(net, 'removed') }
+      if (!net.isEmpty) {
+        return { type: 'protocols-change', side, added: Object.freeze(net.of('added')), removed: Object.freeze(net.of('removed')) }
       }
     }
     this.#folded = undefined
@@ -64,20 +65,4 @@ export class Reports {
     this.#dropped = 0
     return count === 0 ? undefined : { type: 'limit-reached', option: 'maxReports', limit: MAX_REPORTS, count }
   }
-}
-
-/** A name that comes and goes, or goes and comes, is as it was. */
-function note (net: NetChange, names: readonly string[], change: 'added' | 'removed'): void {
-  for (const name of names) {
-    const before = net.get(name)
-    if (before === undefined) {
-      net.set(name, change)
-    } else if (before !== change) {
-      net.delete(name)
-    }
-  }
-}
-
-function namesWith (net: NetChange, change: 'added' | 'removed'): readonly string[] {
-  return Object.freeze([...net].flatMap(([name, is]) => is === change ? [name] : []))
 }

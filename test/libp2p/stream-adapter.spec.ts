@@ -58,6 +58,17 @@ class RecordingSink implements StreamSink {
   }
 }
 
+/** Closed on this side, while somebody waits for what comes. */
+async function closedWhileRead () {
+  const { stream, remote, port, told } = adopted()
+  port.accept('/a')
+  const chunks = port.stream[Symbol.asyncIterator]()
+  const first = chunks.next()
+  await stream.close()
+  await tick()
+  return { stream, remote, port, told, chunks, first }
+}
+
 /** An adapter over a stream of the host, whose remote end the test plays. */
 function adopted () {
   const [stream, remote] = fakeStreams((deliver) => { deliver() })
@@ -302,12 +313,7 @@ describe('a stream that is accepted', () => {
   })
 
   it('tells it when the reader leaves (S6.3)', async () => {
-    const { stream, remote, port, told } = adopted()
-    port.accept('/a')
-    const chunks = port.stream[Symbol.asyncIterator]()
-    const first = chunks.next()
-    await stream.close()
-    await tick()
+    const { remote, port, told, chunks, first } = await closedWhileRead()
     expect(told).toEqual([])
     remote.send(bytesOf('some'))
     await first
@@ -318,12 +324,7 @@ describe('a stream that is accepted', () => {
   })
 
   it('tells it when the reader has so much that the stream was paused, and whether it takes anything (S6.3)', async () => {
-    const { stream, remote, port, told } = adopted()
-    port.accept('/a')
-    const chunks = port.stream[Symbol.asyncIterator]()
-    const first = chunks.next()
-    await stream.close()
-    await tick()
+    const { stream, remote, port, told, chunks, first } = await closedWhileRead()
     for (let left = 3; left > 0; left--) {
       remote.send(new Uint8Array(200_000))
     }
