@@ -1,10 +1,15 @@
-/** Mutation tests: `npm run mutation`, or one folder by `MUTATE=negotiation npm run mutation`, one file by `-- --mutate FILE`. */
+import { fileURLToPath } from 'node:url'
+
+/**
+ * Mutation tests: `npm run mutation`, or one folder by `MUTATE=negotiation npm run mutation`, one file by `-- --mutate FILE`.
+ * `MUTATION_RUNNER=vitest` runs the specs as `npm test` does, which takes several times as long and comes to the same.
+ */
 const folder = process.env.MUTATE ?? '{connection,negotiation,protocols}'
 
 export default {
   mutate: [`src/${folder}/**/*.ts`, '!src/**/index.ts'],
-  testRunner: 'vitest',
-  plugins: ['@stryker-mutator/vitest-runner'],
+  testRunner: process.env.MUTATION_RUNNER ?? 'specs',
+  plugins: [fileURLToPath(new URL('mutation-runner.js', import.meta.url)), '@stryker-mutator/vitest-runner'],
   vitest: { configFile: '.config/vitest.mutation.config.ts' },
   ignorePatterns: ['dist', 'docs', 'coverage', 'test/compliance', 'benches'],
   tempDirName: 'coverage/mutants',

@@ -1,10 +1,13 @@
 import { defineConfig } from 'vitest/config'
-import { specs } from './mutation.ts'
+import { specFiles } from './mutation.js'
 
 export default defineConfig({
   test: {
     // Instrumented code is slow.
     testTimeout: 60_000,
-    include: [...specs]
+    // Each mutant has a thread of its own, in which its specs share the modules.
+    isolate: false,
+    maxWorkers: 1,
+    include: await specFiles()
   }
 })
