@@ -14,8 +14,12 @@ import { TestStatus, determineHitLimitReached, toMutantRunResult } from '@stryke
 import { build } from 'esbuild'
 import { specFiles } from './mutation.js'
 
-/** A promise that a mutant leaves open must not hold up the others. */
-const TEST_TIMEOUT_MS = 20_000
+/** A mutant that loops, or leaves a promise open, must not hold up the others: so many times what the test takes, and this on top. */
+const TIMEOUT_FACTOR = 5
+const TIMEOUT_MS = 1500
+const BODY = 'stryker.body'
+/** The one way to end a loop from outside. */
+const call = new Script(`globalThis['${BODY}']()`)
 
 /** One run of specs: its modules are fresh. */
 class SpecRun {
@@ -45,14 +49,14 @@ class SpecRun {
   }
 
   /** Runs one test; returns what it failed with. */
-  async run ({ hooks, body }) {
+  async run ({ hooks, body }, timeout) {
     try {
-      for (const hook of hooks) {
-        await hook()
-      }
-      const result = body()
-      if (typeof result?.then === 'function') {
-        await settledInTime(result)
+      for (const step of [...hooks, body]) {
+        globalThis[BODY] = step
+        const result = call.runInThisContext({ timeout })
+        if (typeof result?.then === 'function') {
+          await settledInTime(result, timeout)
+        }
       }
       return undefined
     } catch (thrown) {
@@ -90,11 +94,11 @@ function each (define) {
   }
 }
 
-async function settledInTime (promise) {
+async function settledInTime (promise, timeout) {
   let timer
   try {
     await Promise.race([promise, new Promise((_resolve, reject) => {
-      timer = setTimeout(() => { reject(new Error('The test takes too long')) }, TEST_TIMEOUT_MS)
+      timer = setTimeout(() => { reject(new Error('The test takes too long')) }, timeout)
     })])
   } finally {
     clearTimeout(timer)
@@ -109,6 +113,8 @@ class SpecTestRunner {
   #packages = new Map()
   /** How many mutants each test has killed: the best come first. */
   #kills = new Map()
+  /** What each test takes. */
+  #times = new Map()
   #unhandled = []
 
   capabilities () {
@@ -136,6 +142,9 @@ class SpecTestRunner {
     this.#activate(undefined)
     this.#globals.mutantCoverage = undefined
     const result = await this.#run(this.#files, undefined, undefined, false)
+    for (const { id, timeSpentMs } of result.tests) {
+      this.#times.set(id, timeSpentMs)
+    }
     return { ...result, mutantCoverage: this.#globals.mutantCoverage }
   }
 
@@ -150,6 +159,12 @@ class SpecTestRunner {
       this.#kills.set(id, (this.#kills.get(id) ?? 0) + 1)
     }
     return toMutantRunResult(determineHitLimitReached(hits, hitLimit) ?? result)
+  }
+
+  /** None in the run that measures. */
+  #timeoutOf ({ id }) {
+    const time = this.#times.get(id)
+    return time === undefined ? 600_000 : Math.round(TIMEOUT_FACTOR * time) + TIMEOUT_MS
   }
 
   #activate (mutant, hitLimit) {
@@ -174,8 +189,11 @@ class SpecTestRunner {
     for (const { test } of best) {
       const begin = performance.now()
       this.#globals.currentTestId = test.id
-      const error = await run.run(test)
+      const error = await run.run(test, this.#timeoutOf(test))
       this.#globals.currentTestId = undefined
+      if (error?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') {
+        return { status: 'timeout', reason: `${test.id} takes too long` }
+      }
       const result = { id: test.id, name: test.id, fileName: test.file, timeSpentMs: performance.now() - begin }
       tests.push(error === undefined ? { ...result, status: TestStatus.Success } : { ...result, status: TestStatus.Failed, failureMessage: error.message })
       if (error !== undefined && bails) {
