@@ -151,6 +151,17 @@ describe('a request on a muxer that negotiates', () => {
     expect(handler.eventsOf('dial-upgrade-error')).toMatchObject([{ info: 1, error: { kind, phase: 'open', tried: ['/x', '/y'], cause: { name } } }])
   })
 
+  it('has tried no name while it waits for its opening (S2.36)', () => {
+    const { handler, test } = hosted([], { maxNegotiatingOutboundStreams: 1 })
+    handler.request(['/x'], { timeoutMs: 20 })
+    handler.request(['/y'], { timeoutMs: 10 })
+    test.drive()
+    test.advance(20)
+    expect(handler.eventsOf('dial-upgrade-error').map(({ error: { phase, tried } }) => ({ phase, tried }))).toEqual([
+      { phase: 'queue', tried: [] }, { phase: 'open', tried: ['/x'] }
+    ])
+  })
+
   it('keeps to the limit of its protocol, and ends with the connection (S5.8, S5.5)', () => {
     const { handler, test } = hosted([], { maxOutboundStreamsPerProtocol: 1 })
     for (const info of [1, 2, 3]) {

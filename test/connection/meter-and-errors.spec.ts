@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { PENDING } from '../../src/core/poll.ts'
+import { RemoteProtocolError } from '../../src/errors.ts'
 import { ProtocolList } from '../../src/protocols/protocol-list.ts'
 import { RecordingHandler, ScriptedConnection } from '../../src/testing/index.ts'
 import { inbound, outbound, outputsOf } from '../support/scripted.ts'
@@ -66,6 +67,13 @@ describe('what a connection counts (S11.1)', () => {
     handler.request([])
     test.drive()
     expect(meter.told).toEqual(['requested', 'failed io', 'violated invalid', 'requested', 'failed io', 'requested', 'failed invalid-request'])
+  })
+
+  it('no peer that breaks the protocol where it is an upgrade that throws the error of one', () => {
+    handler.request(['/a'], { upgrade: () => { throw new RemoteProtocolError('of another protocol', 'invalid') } })
+    test.drive()
+    test.feed(test.grant(), wire('HDR A'))
+    expect(meter.told).toEqual(['requested', 'negotiated dialer in 0', 'opened outbound /a', 'failed apply'])
   })
 
   it('streams of the peer that are one too many for their protocol (S5.8)', () => {
