@@ -127,6 +127,14 @@ describe('Connection: graceful close', () => {
     expect(outputsOf(test, 'closed')).toMatchObject([{ reason: 'local-close' }])
   })
 
+  it('asks for no turn when it is asked to close while it closes (S6.4)', () => {
+    const { test } = setup()
+    close(test)
+    const { wakes } = test
+    test.connection.close()
+    expect(test.wakes).toBe(wakes)
+  })
+
   it('waits for a handler that is pending, until it wakes (S6.6 c)', () => {
     const { handler, test } = setup()
     handler.last = ['first', PENDING, 'second']
@@ -407,7 +415,7 @@ describe('Connection: after the end', () => {
     const { test } = phase === 'closed' ? closed() : setup()
     close(test)
     const late = test.offer()
-    expect(late.resets).toMatchObject([{ name: 'ConnectionClosedError' }])
+    expect(late.resets).toMatchObject([{ name: 'ConnectionClosedError', message: 'The connection closes' }])
     expect(late.isStarted).toBe(false)
     const granted = new ScriptedStream()
     test.connection.handleOutboundStream({ options: undefined, protocols: [] }, granted)

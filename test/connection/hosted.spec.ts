@@ -93,7 +93,7 @@ describe('an inbound stream that the host has agreed on (S1.5, S7.7)', () => {
     const { test } = hosted()
     test.connection.close()
     test.drive()
-    expect(test.offerAgreed('/a').resets).toMatchObject([{ name: 'ConnectionClosedError' }])
+    expect(test.offerAgreed('/a').resets).toMatchObject([{ name: 'ConnectionClosedError', message: 'The connection closes' }])
   })
 })
 
