@@ -115,7 +115,7 @@ class SpecTestRunner {
   #files = []
   #evaluate
   #packages = new Map()
-  /** How many mutants each test has killed: the best come first. */
+  /** How many mutants each test has killed. */
   #kills = new Map()
   /** The processor time of each test, in milliseconds. */
   #times = new Map()
@@ -180,6 +180,12 @@ class SpecTestRunner {
     }
   }
 
+  /** How many mutants a test kills in so much time; all the same in the run that measures. */
+  #worthOf ({ id }) {
+    const time = this.#times.get(id)
+    return time === undefined ? 0 : (1 + (this.#kills.get(id) ?? 0)) / (1 + time)
+  }
+
   #activate (mutant, hitLimit) {
     this.#globals.activeMutant = mutant
     this.#globals.hitLimit = hitLimit
@@ -197,9 +203,8 @@ class SpecTestRunner {
     }
     loaded?.()
     const tests = []
-    const best = run.tests.map((test, at) => ({ test, at, kills: this.#kills.get(test.id) ?? 0 }))
-    best.sort((left, right) => right.kills - left.kills || left.at - right.at)
-    for (const { test } of best) {
+    const worths = new Map(run.tests.map(test => [test, this.#worthOf(test)]))
+    for (const test of run.tests.sort((left, right) => worths.get(right) - worths.get(left))) {
       const begin = performance.now()
       this.#globals.currentTestId = test.id
       const { error, cpuMs } = await this.#try(run, test)
