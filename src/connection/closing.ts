@@ -6,7 +6,6 @@
  * the muxer, all under one deadline. An abrupt end aborts the muxer instead of closing it, and waits for nothing.
  */
 
-import { NEVER } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { ConnectionClosedError } from '../errors.ts'
 import type { Instant } from '../core/instant.ts'
@@ -27,8 +26,9 @@ export interface ClosingParts<Stream, FromBehaviour, ToBehaviour> {
 
 /** The steps of the diagram above, one value at a time. */
 export class Closing<Stream, FromBehaviour, ToBehaviour> {
+  /** When the rest is cut. */
+  readonly deadline: Instant
   readonly #parts: ClosingParts<Stream, FromBehaviour, ToBehaviour>
-  readonly #deadline: Instant
   #step: 'last-events' | 'muxer' | 'done' = 'last-events'
   /** The error to abort the muxer with; undefined while it can end in good order. */
   #abortError: Error | undefined
@@ -41,13 +41,8 @@ export class Closing<Stream, FromBehaviour, ToBehaviour> {
    */
   constructor (parts: ClosingParts<Stream, FromBehaviour, ToBehaviour>, deadline: Instant) {
     this.#parts = parts
-    this.#deadline = deadline
+    this.deadline = deadline
     parts.root.isWoken = true
-  }
-
-  /** When the rest is cut. */
-  get deadline (): Instant {
-    return this.#step === 'done' ? NEVER : this.#deadline
   }
 
   /** Nothing is left to wait for. */
@@ -88,7 +83,7 @@ export class Closing<Stream, FromBehaviour, ToBehaviour> {
 
   #pollHandler (): boolean {
     const { outlet, root, outbound, config: { maxCloseEvents } } = this.#parts
-    if (outlet.now >= this.#deadline) {
+    if (outlet.now >= this.deadline) {
       return this.#endHandler()
     }
     root.expire(outlet.now)
@@ -127,7 +122,7 @@ export class Closing<Stream, FromBehaviour, ToBehaviour> {
       this.#step = 'done'
       return true
     }
-    if (outlet.now >= this.#deadline) {
+    if (outlet.now >= this.deadline) {
       this.abort(new ConnectionClosedError('The connection did not close in time'))
     }
     const error = this.#abortError

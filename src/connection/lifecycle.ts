@@ -28,7 +28,7 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
   restsUntil: Instant = NEVER
   readonly #parts: LifecycleParts<Stream, FromBehaviour, ToBehaviour>
   #status: ConnectionStatus = BUSY
-  /** The idle time that a negotiation interrupted; it goes on unless something comes of that. */
+  /** The idle time so far, which a negotiation may interrupt; it goes on unless something comes of that. */
   #interrupted: Activity | undefined
   #closing: Closing<Stream, FromBehaviour, ToBehaviour> | undefined
   #undelivered: readonly FromBehaviour[] | undefined
@@ -105,11 +105,8 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
    */
   checkActivity (isKept: boolean, isWaiting: boolean): boolean {
     const { outlet, streams, config } = this.#parts
-    if (outlet.abrupt !== undefined || outlet.fatal !== undefined) {
+    if (outlet.abrupt !== undefined || outlet.fatal !== undefined || this.#status.phase !== 'open') {
       return true
-    }
-    if (this.#status.phase !== 'open') {
-      return false
     }
     const isHeld = streams.counted.takeHeld() || isKept
     const before = isHeld ? BUSY : this.#interrupted ?? this.#status
@@ -121,7 +118,7 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
     if (next !== before && next.activity === 'idle') {
       outlet.report({ type: 'connection-idle', until: next.until })
     }
-    this.#interrupted = next.activity === 'busy' && before.activity === 'idle' ? before : undefined
+    this.#interrupted = before.activity === 'idle' ? before : undefined
     this.#status = next
     this.restsUntil = next.activity === 'idle' ? next.until : NEVER
     return false

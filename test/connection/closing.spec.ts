@@ -257,6 +257,16 @@ describe('Connection: graceful close', () => {
     expect(more.test.muxer.closes).toBe(1)
   })
 
+  it('a poll without an event is none of them (S9)', () => {
+    const { handler, test } = setup({ maxCloseEvents: 1 })
+    handler.last = [PENDING, 'only']
+    close(test)
+    handler.closeCx?.wake()
+    test.drive()
+    expect(eventsOf(test)).toEqual(['only'])
+    expect(reportsOf(test, 'limit-reached')).toEqual([])
+  })
+
   it('at its deadline the rest is cut and the muxer aborted (S6.6)', () => {
     const { handler, test } = setup({ closeTimeoutMs: 1000 })
     handler.last = ['first', PENDING, 'never']
@@ -276,7 +286,7 @@ describe('Connection: graceful close', () => {
     close(test)
     expect(test.muxer.closes).toBe(1)
     test.advance(1000)
-    expect(test.muxer.aborts).toMatchObject([{ name: 'ConnectionClosedError' }])
+    expect(test.muxer.aborts).toMatchObject([{ name: 'ConnectionClosedError', message: 'The connection did not close in time' }])
     expect(test.outputs.at(-1)).toMatchObject({ type: 'closed', reason: 'local-close' })
   })
 
@@ -331,6 +341,26 @@ describe('Connection: abrupt ends', () => {
     expect(test.muxer.closes).toBe(1)
     // A remote that ends at the same time answers the close (S6.8).
     expect(test.muxer.aborts).toHaveLength(name === 'aborted' || name === 'muxer error' ? 1 : 0)
+  })
+
+  it('a remote that ends is the cause, in words (S6.4)', () => {
+    const { test } = setup()
+    test.connection.handleMuxerEnd()
+    test.drive()
+    expect(outputsOf(test, 'closed')).toMatchObject([{ cause: { name: 'ConnectionClosedError', message: 'The remote ended the connection' } }])
+  })
+
+  it('a muxer that is gone while the handler has its last word is neither closed nor aborted', () => {
+    const { handler, test } = setup()
+    handler.last = [PENDING]
+    close(test)
+    test.connection.handleMuxerClosed()
+    test.drive()
+    expect(outputsOf(test, 'closed')).toEqual([])
+    handler.closeCx?.wake()
+    test.drive()
+    expect([test.muxer.closes, test.muxer.aborts.length]).toEqual([0, 0])
+    expect(outputsOf(test, 'closed')).toMatchObject([{ reason: 'local-close', cause: undefined }])
   })
 
   it('a remote that ends while the handler has its last word cannot be flushed to', () => {

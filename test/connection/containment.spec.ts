@@ -100,7 +100,7 @@ describe('Connection: a handler that fails with a stream (S4.15)', () => {
     test.drive()
     reject(new Error('late'))
     expect(stream.resets).toEqual([])
-    expect(reportsOf(test, 'handler-error')).toHaveLength(1)
+    expect(reportsOf(test, 'handler-error')).toMatchObject([{ handler: '', method: 'onConnectionEvent', cause: { message: 'late' } }])
   })
 
   it('fulfilling says nothing, and what is no thenable is no task', () => {

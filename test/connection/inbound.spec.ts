@@ -234,7 +234,9 @@ describe('Connection: inbound streams', () => {
     test.connection.handleInboundStream(stream, 0)
     test.connection.handleOutboundStream(test.muxer.takeOpening(), stream)
     test.drive()
-    expect(handler.eventsOf('dial-upgrade-error')).toMatchObject([{ info: 2, error: { kind: 'io' } }])
+    expect(handler.eventsOf('dial-upgrade-error')).toMatchObject([
+      { info: 2, error: { kind: 'io', cause: { cause: { message: 'The muxer granted a stream that is in use' } } } }
+    ])
     expect(stream.resets).toEqual([])
     test.feed(stream, wire('HDR A'))
     expect(handler.eventsOf('fully-negotiated-outbound')).toMatchObject([{ info: 1 }])

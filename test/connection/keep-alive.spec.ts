@@ -88,6 +88,7 @@ describe('Connection: keep-alive', () => {
   it('with a time of 0 it closes in the very poll in which nothing holds it (S6.4)', () => {
     const { test } = setup({ idleTimeoutMs: 0 })
     expect(test.connection.status).toMatchObject({ phase: 'closing', reason: 'keep-alive-timeout' })
+    expect(test.muxer.closes).toBe(1)
     expect(reportsOf(test, 'connection-idle')).toEqual([])
     const handler = new RecordingHandler()
     handler.isKeepAlive = true
@@ -194,7 +195,7 @@ describe('Connection: keep-alive', () => {
     test.advance(199)
     expect(stuck.resets).toEqual([])
     test.advance(1)
-    expect(stuck.resets).toMatchObject([{ name: 'ConnectionClosedError' }])
+    expect(stuck.resets).toMatchObject([{ name: 'ConnectionClosedError', message: 'The peer did not end the stream in time after it was closed' }])
     expect(closed.resets).toEqual([])
     expect([...test.connection.streams]).toEqual([])
     expect(test.connection.pollTimeout()).toBe(Infinity)
@@ -307,6 +308,18 @@ describe('Connection: what does not hold it', () => {
     test.connection.poll(test.clock.now)
     test.connection.handleStreamClosed(stream)
     test.drive()
+    expect(test.connection.status).toMatchObject({ activity: 'idle', until: 160 })
+  })
+
+  it('begins the idle time anew after a stream at which its handler threw (S4.15, S6.3)', () => {
+    const { handler, test } = setup()
+    handler.onEvent = ({ type }) => {
+      if (type === 'fully-negotiated-inbound') {
+        throw new Error('broken')
+      }
+    }
+    test.advance(60)
+    expect(inbound(test).resets).toHaveLength(1)
     expect(test.connection.status).toMatchObject({ activity: 'idle', until: 160 })
   })
 })
