@@ -46,6 +46,13 @@ describe('reports of inbound failures (S8.9)', () => {
     expect(failures().slice(1)).toMatchObject([{ phase: 'header', outcome: 'timeout', elapsedMs: 100, suppressed: 1 }])
   })
 
+  it('tell of a stream that waited for a slot until its deadline (S5.9)', () => {
+    const { test, failures } = setup({ maxNegotiatingInboundStreams: 0, inboundTimeoutMs: 100 })
+    test.offer()
+    test.advance(100)
+    expect(failures()).toMatchObject([{ phase: 'queue', outcome: 'timeout', elapsedMs: 100, proposed: undefined }])
+  })
+
   it('show what the peer proposed escaped and cut (S2.37)', () => {
     const { test, failures } = setup()
     const stream = inbound(test, 'ff07' + '1b'.repeat(1022) + '0a')

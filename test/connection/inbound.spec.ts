@@ -145,6 +145,28 @@ describe('Connection: inbound streams', () => {
     expect([second.isStarted, third.isStarted]).toEqual([false, true])
   })
 
+  it('the end of one that waits, or of one that nobody knows, leaves the others waiting (S5.9, S5.11)', () => {
+    const { test } = setup({ maxNegotiatingInboundStreams: 1 })
+    const [first, second, third] = [test.offer(), test.offer(), test.offer()]
+    test.connection.handleStreamReset(third)
+    test.connection.handleStreamReset(new ScriptedStream())
+    test.drive()
+    expect(test.connection.load).toMatchObject({ negotiatingInbound: 1, queuedInbound: 1 })
+    test.feed(first, wire('HDR A'))
+    expect([second.isStarted, third.isStarted]).toEqual([true, false])
+  })
+
+  it('one that was lost behind its agreement needs no place among those of its protocol (S2.6, S5.8)', () => {
+    const { handler, test } = setup({ maxInboundStreamsPerProtocol: 1 })
+    inbound(test)
+    const lost = test.offer()
+    test.connection.handleStreamData(lost, wire('HDR A'))
+    test.connection.handleStreamReset(lost)
+    test.drive()
+    expect(handler.eventsOf('fully-negotiated-inbound').map(({ stream }) => stream)).toContain(lost)
+    expect(reportsOf(test, 'limit-reached')).toEqual([])
+  })
+
   it('its deadline runs from arrival, waiting included (C06, S5.9, S2.33)', () => {
     const { test } = setup({ maxNegotiatingInboundStreams: 1, inboundTimeoutMs: 1000 })
     const first = test.offer()

@@ -137,6 +137,13 @@ describe('Connection: keep-alive', () => {
     expect(isBusy()).toBe(false)
   })
 
+  it('a stream that waits for a slot holds the connection, also where none negotiates (S6.2)', () => {
+    const { test } = setup({ idleTimeoutMs: 100, maxNegotiatingInboundStreams: 0 })
+    test.offer()
+    test.advance(1000)
+    expect(test.connection.status).toEqual(BUSY)
+  })
+
   it('a handler that changes its mind for no reason must wake to be heard (S4.10)', () => {
     const { handler, test } = setup()
     handler.isKeepAlive = true

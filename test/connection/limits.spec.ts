@@ -385,6 +385,7 @@ describe('a muxer that can hold streams back (S5.9)', () => {
     muxer.held.push(stream!)
     hold(0)
     expect([stream?.resets, connection.status.phase]).toEqual([[], 'open'])
+    expect(connection.load).toMatchObject({ negotiatingInbound: 1, queuedInbound: 0 })
   })
 })
 

@@ -153,6 +153,18 @@ describe('cancelling', () => {
     test.feed(other, wire('HDR A'))
     expect(infosOf(handler)).toEqual(['other'])
   })
+
+  it('wins over an answer that was not looked at yet (S5.1, S5.5)', () => {
+    const made = setup()
+    const { handler, test } = made
+    request(made, 'mine')
+    const stream = test.grant()
+    test.connection.handleStreamData(stream, wire('HDR A'))
+    handler.push({ type: 'cancel-outbound-request', token: 'mine' })
+    test.drive()
+    expect(failuresOf(handler)).toEqual([['mine', 'aborted']])
+    expect(infosOf(handler)).toEqual([])
+  })
 })
 
 describe('two answers in one turn', () => {
