@@ -149,8 +149,10 @@ describe('Connection: graceful close', () => {
     test.drive()
     expect(eventsOf(test)).toEqual(['first', 'second'])
     expect([handler.closePolls, test.muxer.closes]).toEqual([4, 1])
+    const last = test.wakes
     handler.closeCx?.wake()
     handler.closeCx?.wakeAt(0)
+    expect(test.wakes).toBe(last)
     test.advance(100)
     expect(handler.closePolls).toBe(4)
   })

@@ -162,6 +162,14 @@ describe('a request on a muxer that negotiates', () => {
     ])
   })
 
+  it('has tried the agreed name when its upgrade fails (S2.36)', () => {
+    const { handler, test } = hosted()
+    handler.request(['/x', '/y'], { upgrade: () => { throw new Error('broken') } })
+    test.drive()
+    test.grant('/y')
+    expect(handler.eventsOf('dial-upgrade-error')).toMatchObject([{ error: { kind: 'apply', tried: ['/y'], direction: 'outbound' } }])
+  })
+
   it('keeps to the limit of its protocol, and ends with the connection (S5.8, S5.5)', () => {
     const { handler, test } = hosted([], { maxOutboundStreamsPerProtocol: 1 })
     for (const info of [1, 2, 3]) {

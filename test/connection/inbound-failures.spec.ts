@@ -53,6 +53,15 @@ describe('reports of inbound failures (S8.9)', () => {
     expect(failures()).toMatchObject([{ phase: 'queue', outcome: 'timeout', elapsedMs: 100, proposed: undefined }])
   })
 
+  it('are told once, whatever follows', () => {
+    const { test, failures } = setup()
+    reset(test, test.offer())
+    test.advance(5000)
+    test.connection.close()
+    test.drive()
+    expect(failures()).toHaveLength(1)
+  })
+
   it('show what the peer proposed escaped and cut (S2.37)', () => {
     const { test, failures } = setup()
     const stream = inbound(test, 'ff07' + '1b'.repeat(1022) + '0a')

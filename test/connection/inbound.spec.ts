@@ -145,6 +145,15 @@ describe('Connection: inbound streams', () => {
     expect([second.isStarted, third.isStarted]).toEqual([false, true])
   })
 
+  it('each that waits is reset at its own deadline (S5.9)', () => {
+    const { test } = setup({ maxNegotiatingInboundStreams: 0, inboundTimeoutMs: 100 })
+    const first = test.offer()
+    test.advance(50)
+    const second = test.offer()
+    test.advance(100)
+    expect([first, second].map(({ resets }) => resets.map(error => error.name))).toEqual([['TimeoutError'], ['TimeoutError']])
+  })
+
   it('the end of one that waits, or of one that nobody knows, leaves the others waiting (S5.9, S5.11)', () => {
     const { test } = setup({ maxNegotiatingInboundStreams: 1 })
     const [first, second, third] = [test.offer(), test.offer(), test.offer()]
@@ -323,6 +332,28 @@ describe('Connection: which names a stream meets', () => {
     test.feed(first, wire('HDR A'))
     test.feed(waiting, wire('HDR B A'))
     expect(waiting.protocol).toBe('/a')
+  })
+
+  it.each([0, 1, 2, 3])('those that arrived before a change keep the old names, those behind it meet the new ones, when number %d of them is lost in between (S2.11)', lost => {
+    const list = new ProtocolList(['/a'])
+    const handler = new RecordingHandler(list)
+    const test = new ScriptedConnection(handler, { init: { maxNegotiatingInboundStreams: 1 } })
+    const first = test.offer()
+    const waiting = [test.offer(), test.offer(), new ScriptedStream(), new ScriptedStream()]
+    list.add('/b')
+    for (const stream of waiting.slice(2)) {
+      test.connection.handleInboundStream(stream, test.clock.now)
+    }
+    test.connection.handleStreamReset(waiting[lost]!)
+    test.drive()
+    test.connection.handleStreamReset(first)
+    test.drive()
+    for (const stream of waiting) {
+      test.feed(stream, wire('HDR B'))
+      test.connection.handleStreamReset(stream)
+      test.drive()
+    }
+    expect(handler.eventsOf('fully-negotiated-inbound').map(({ stream }) => stream)).toEqual(waiting.filter((_, at) => at > 1 && at !== lost))
   })
 
   it('one that arrives behind a change, before the next turn, meets the new names (S5.1 step 4)', () => {

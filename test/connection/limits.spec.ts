@@ -8,6 +8,7 @@ import { RecordingHandler, ScriptedConnection, ScriptedMuxer, ScriptedStream } f
 import { closeStream, failuresOf, inbound, outbound, outputsOf, reportsOf } from '../support/scripted.ts'
 import { wire } from '../support/wire.ts'
 import type { ConnectionInit } from '../../src/connection/index.ts'
+import type { ConnectionMeter } from '../../src/connection/connection-meter.ts'
 import type { Poll } from '../../src/core/poll.ts'
 import type { StreamUpgrade } from '../../src/handler/stream-upgrade.ts'
 import type { StreamPort } from '../../src/connection/index.ts'
@@ -19,6 +20,18 @@ function setup (init: ConnectionInit = {}, protocols: readonly string[] = ['/a',
     hostProtocols: { list: new ProtocolList(['/host']), offers: () => false }
   })
   return { handler, test }
+}
+
+const NO_METER: ConnectionMeter<ScriptedStream> = {
+  opened: () => undefined,
+  negotiated: () => undefined,
+  requested: () => undefined,
+  requestFailed: () => undefined,
+  inboundFailed: () => undefined,
+  violated: () => undefined,
+  rejected: () => undefined,
+  protocolsChanged: () => undefined,
+  yielded: () => undefined
 }
 
 /** The peer opens `count` streams at once; how many of them were reset. */
@@ -105,6 +118,27 @@ describe('maxOpenInboundStreams', () => {
     expect(resetOf(test, 1)).toBe(1)
     closeStream(test, stream)
     expect(resetOf(test, 1)).toBe(0)
+  })
+})
+
+describe('a stream of the peer that is one too many', () => {
+  it.each([
+    ['inboundStreamsPerSecond', 'rate', { inboundStreamBurst: 1, inboundStreamsPerSecond: 1 }],
+    ['maxOpenInboundStreams', 'open-limit', { maxOpenInboundStreams: 1 }],
+    ['maxQueuedInboundStreams', 'queue-full', { maxNegotiatingInboundStreams: 1, maxQueuedInboundStreams: 0 }]
+  ])('over %s is told so, with an error that all of them share, and counted as %s (S9.1, S11.1)', (option, reason, init) => {
+    const rejected: string[] = []
+    const test = new ScriptedConnection(new RecordingHandler(['/a']), {
+      init: { idleTimeoutMs: Infinity, ...init }, meter: { ...NO_METER, rejected: why => { rejected.push(why) } }
+    })
+    expect(test.offer().resets).toEqual([])
+    const [second, third] = [test.offer(), test.offer()]
+    expect(second.resets).toMatchObject([
+      { name: 'AbortError', message: expect.stringContaining(`Too many inbound streams (${option})`) as string, phase: 'queue', direction: 'inbound', tried: [], elapsedMs: 0 }
+    ])
+    expect(third.resets[0]).toBe(second.resets[0])
+    expect(rejected).toEqual([reason, reason])
+    expect(reportsOf(test, 'inbound-failure')).toEqual([])
   })
 })
 

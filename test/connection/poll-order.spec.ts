@@ -158,7 +158,7 @@ describe('Connection: one pass', () => {
     let checked = 0
     handler.onPoll = () => {
       for (const call of refused) {
-        expect(call).toThrow(expect.objectContaining({ name: 'InvalidStateError' }) as Error)
+        expect(call).toThrow(expect.objectContaining({ name: 'InvalidStateError', message: expect.stringContaining('inside a poll') as string }) as Error)
         checked++
       }
       connection.onBehaviourEvent(1)

@@ -4,7 +4,7 @@ import { PENDING } from '../../src/core/poll.ts'
 import { composeHandlers } from '../../src/handler/compose.ts'
 import { ProtocolList, SupportedProtocols } from '../../src/protocols/index.ts'
 import { RecordingHandler, ScriptedConnection, ScriptedMuxer } from '../../src/testing/index.ts'
-import { eventsOf, inbound, reportsOf } from '../support/scripted.ts'
+import { eventsOf, inbound, reportsOf, settle } from '../support/scripted.ts'
 import type { RemoteReportChange } from '../../src/protocols/index.ts'
 
 type Side = 'local' | 'remote'
@@ -275,6 +275,29 @@ describe('Connection: notices of the remote set', () => {
   })
 })
 
+describe('Connection: a report about the peer that changes nothing', () => {
+  it('gives no notice, and is reported to nobody (S3.19)', () => {
+    const handler = new RecordingHandler()
+    const test = new ScriptedConnection(handler, { init: { idleTimeoutMs: Infinity } })
+    for (let time = 0; time < 3; time++) {
+      handler.push({ type: 'report-remote-protocols', change: 'replaced', protocols: ['/x'] })
+      test.drive()
+    }
+    expect(handler.eventsOf('remote-protocols-change')).toHaveLength(1)
+    expect(reportsOf(test, 'protocols-change')).toEqual([{ type: 'protocols-change', side: 'remote', added: ['/x'], removed: [] }])
+  })
+
+  it('leaves out names that are too long to be opened, and keeps the longest that are not (S3.21)', () => {
+    const handler = new RecordingHandler()
+    const test = new ScriptedConnection(handler, { init: { idleTimeoutMs: Infinity, maxFrameLength: 20 } })
+    const [longest, tooLong] = [`/${'x'.repeat(18)}`, `/${'x'.repeat(19)}`]
+    handler.push({ type: 'report-remote-protocols', change: 'replaced', protocols: [longest, tooLong] })
+    test.drive()
+    expect(test.connection.remoteProtocols.toArray()).toEqual([longest])
+    expect(reportsOf(test, 'protocols-truncated')).toMatchObject([{ source: 'handler', kept: 1, dropped: 1 }])
+  })
+})
+
 describe('Connection: reports', () => {
   it('of changes are made only while somebody wants them (S5.13)', () => {
     const interest = { protocolChanges: false }
@@ -319,5 +342,13 @@ describe('Connection: a handler that lists something else each time', () => {
     expect(asked).toBeGreaterThan(before)
     expect(asked - before).toBeLessThan(200)
     expect(test.wakes).toBeGreaterThan(0)
+  })
+
+  it('comes to rest with the last of them, in as many turns as it takes (S3.15)', () => {
+    let asked = 0
+    const handler = Object.assign(new RecordingHandler(), { listenProtocols: () => [`/fickle/${Math.min(asked++, 150)}`] })
+    const test = new ScriptedConnection(handler, { init: { idleTimeoutMs: Infinity } })
+    settle(test)
+    expect(test.connection.localProtocols.toArray()).toEqual(['/fickle/150'])
   })
 })

@@ -16,6 +16,14 @@ describe('what became of a message to the handler (S7.11)', () => {
     expect(receiptsOf(test)).toEqual([{ token: 't', event: 'with', delivered: true }])
   })
 
+  it('is that it was taken where the handler does not listen', () => {
+    const test = new ScriptedConnection({ listenProtocols: () => [], onConnectionEvent: () => undefined })
+    test.connection.onBehaviourEvent('with', 't')
+    test.drive()
+    expect(receiptsOf(test)).toEqual([{ token: 't', event: 'with', delivered: true }])
+    expect(reportsOf(test, 'handler-error')).toEqual([])
+  })
+
   it('is told to every sender when nobody takes it', () => {
     const test = new ScriptedConnection(composeHandlers({ one: new RecordingHandler() }))
     const event = { handler: 'none', event: 1 }

@@ -104,6 +104,37 @@ describe('reports that nobody reads', () => {
   })
 })
 
+describe('changes that find no room', () => {
+  const full = () => {
+    const reports = new Reports()
+    for (let filled = 0; filled < 1024; filled++) {
+      reports.push({ type: 'connection-idle', until: 0 })
+    }
+    return reports
+  }
+  const rest = (reports: Reports) => Array.from({ length: 1100 }, () => reports.shift()).filter(report => report?.type === 'protocols-change')
+
+  it('S10.8: are not overtaken by later ones when there is room again', () => {
+    const reports = full()
+    reports.push({ type: 'protocols-change', side: 'local', added: ['/x'], removed: [] })
+    reports.shift()
+    reports.push({ type: 'protocols-change', side: 'local', added: ['/y'], removed: [] })
+    reports.push({ type: 'protocols-change', side: 'remote', added: ['/r'], removed: [] })
+    expect(rest(reports)).toEqual([
+      { type: 'protocols-change', side: 'remote', added: ['/r'], removed: [] },
+      { type: 'protocols-change', side: 'local', added: ['/x', '/y'], removed: [] }
+    ])
+  })
+
+  it('S10.7: are not told when they come to nothing', () => {
+    const reports = full()
+    reports.push({ type: 'protocols-change', side: 'local', added: ['/x'], removed: [] })
+    reports.push({ type: 'protocols-change', side: 'local', added: [], removed: ['/x'] })
+    expect(rest(reports)).toEqual([])
+    expect(reports.isEmpty).toBe(true)
+  })
+})
+
 describe('limit-reached', () => {
   const flood = (init = {}) => {
     const test = new ScriptedConnection(new RecordingHandler(), { init: { idleTimeoutMs: Infinity, ...init } })
@@ -142,7 +173,73 @@ describe('limit-reached', () => {
   })
 })
 
+describe('several limits', () => {
+  it('S9.1: are told each a second after its own last report, and only if they were met since', () => {
+    const test = new ScriptedConnection(new RecordingHandler(), {
+      init: { idleTimeoutMs: Infinity, maxQueuedBehaviourEvents: 0, maxOpenInboundStreams: 0 }
+    })
+    const told = () => reportsOf(test, 'limit-reached').splice(0).map(({ option, count }) => [option, count])
+    const message = () => {
+      test.connection.onBehaviourEvent(1)
+      test.drive()
+    }
+    message()
+    test.advance(100)
+    message()
+    test.advance(400)
+    test.offer()
+    test.advance(100)
+    test.offer()
+    expect(told()).toEqual([['maxQueuedBehaviourEvents', 1], ['maxOpenInboundStreams', 1]])
+    expect(test.connection.pollTimeout()).toBe(1000)
+    test.advance(400)
+    expect(told().slice(2)).toEqual([['maxQueuedBehaviourEvents', 1]])
+    expect(test.connection.pollTimeout()).toBe(1500)
+    test.advance(500)
+    expect(told().slice(3)).toEqual([['maxOpenInboundStreams', 1]])
+    expect(test.connection.pollTimeout()).toBe(Infinity)
+  })
+})
+
 describe('reports of the host that wait', () => {
+  const waiting = () => {
+    const test = new ScriptedConnection(new RecordingHandler(), { init: { idleTimeoutMs: Infinity } })
+    test.connection.handleRemoteReport('replaced', ['/a', '/b'])
+    test.drive()
+    return test
+  }
+
+  it('S3.20: take back what is held, however many they are, and not before their time', () => {
+    const test = waiting()
+    test.connection.handleRemoteReport('removed', ['/a'])
+    for (let round = 0; round < 200; round++) {
+      test.connection.handleRemoteReport('added', ['/c'])
+    }
+    test.drive()
+    expect(test.connection.remoteProtocols.toArray()).toEqual(['/a', '/b'])
+    test.advance(100)
+    expect(test.connection.remoteProtocols.toArray()).toEqual(['/b', '/c'])
+  })
+
+  it('S3.20: may come to nothing', () => {
+    const test = waiting()
+    for (let round = 0; round < 200; round++) {
+      test.connection.handleRemoteReport('removed', ['/x'])
+    }
+    test.advance(100)
+    expect(test.connection.remoteProtocols.toArray()).toEqual(['/a', '/b'])
+    expect(reportsOf(test, 'protocols-change').filter(({ side }) => side === 'remote')).toHaveLength(1)
+  })
+
+  it('S3.19: are folded into what is taken away and what is added, or into one full report', () => {
+    const isHeld = (name: string) => name === '/held'
+    expect(foldReports([{ change: 'removed', protocols: ['/held', '/x'] }, { change: 'added', protocols: ['/y'] }], isHeld))
+      .toEqual([{ change: 'removed', protocols: ['/held'] }, { change: 'added', protocols: ['/y'] }])
+    expect(foldReports([{ change: 'removed', protocols: ['/x'] }], isHeld)).toEqual([])
+    expect(foldReports([{ change: 'added', protocols: ['/x'] }, { change: 'replaced', protocols: ['/y'] }, { change: 'removed', protocols: ['/y'] }], isHeld))
+      .toEqual([{ change: 'replaced', protocols: [] }])
+  })
+
   it('S9.1: do not pile up, and lead to the same set', () => {
     const test = new ScriptedConnection(new RecordingHandler(), { init: { idleTimeoutMs: Infinity } })
     test.connection.handleRemoteReport('replaced', ['/a', '/b'])

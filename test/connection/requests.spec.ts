@@ -167,6 +167,21 @@ describe('cancelling', () => {
   })
 })
 
+describe('cancelling by a part of a composition (S4.13)', () => {
+  it('ends the requests with the token, and not the others of that part', () => {
+    const part = new RecordingHandler()
+    const test = new ScriptedConnection(composeHandlers({ part }))
+    for (const token of [1, 2]) {
+      part.request(['/a'], { info: token, token })
+    }
+    part.push({ type: 'cancel-outbound-request', token: 1 })
+    test.drive()
+    expect(failuresOf(part)).toEqual([[1, 'aborted']])
+    test.feed(test.grant(), wire('HDR A'))
+    expect(infosOf(part)).toEqual([2])
+  })
+})
+
 describe('two answers in one turn', () => {
   it('are both told in it: openings that failed', () => {
     const made = setup()
@@ -183,15 +198,19 @@ describe('two answers in one turn', () => {
     const { handler, test } = setup()
     test.connection.handleRemoteReport('replaced', ['/a'])
     test.drive()
-    handler.request(['/a'], { lazy: true })
-    handler.request(['/a'], { lazy: true })
+    for (let left = 3; left > 0; left--) {
+      handler.request(['/a'], { lazy: true })
+    }
     test.drive()
     const streams = [test.grant(), test.grant()]
+    const half = test.grant()
+    test.connection.handleStreamData(half, wire('HDR'))
     for (const stream of streams) {
       test.connection.handleStreamData(stream, wire('HDR A pong'))
     }
     test.drive()
     expect(streams.map(({ leftOver }) => leftOver.map(toHex))).toEqual([[hex('pong')], [hex('pong')]])
+    expect(half.leftOver).toEqual([])
   })
 })
 

@@ -128,6 +128,18 @@ describe('what the owner of an upgrade hears (S4.3)', () => {
   })
 })
 
+describe('an upgrade that throws when it hears of its end', () => {
+  it('is reported, and its request fails with what ended it (S4.15)', () => {
+    const { handler, test } = setup()
+    handler.request(['/a'], { timeoutMs: 10, upgrade: () => ({ poll: () => PENDING, end: () => { throw new Error('broken') } }) })
+    test.drive()
+    test.feed(test.grant(), wire('HDR A'))
+    test.advance(10)
+    expect(failuresOf(handler)).toEqual([[undefined, 'timeout']])
+    expect(reportsOf(test, 'handler-error')).toMatchObject([{ method: 'StreamUpgrade.end', cause: { message: 'broken' } }])
+  })
+})
+
 describe('a part that leaves while its upgrade is polled (S4.13)', () => {
   function leaving (init: ConnectionInit = {}) {
     const [part, other] = [new Upgrading(['/a']), new RecordingHandler()]

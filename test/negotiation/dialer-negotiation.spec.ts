@@ -31,6 +31,13 @@ describe('DialerNegotiation', () => {
     expect(new DialerNegotiation([`/${'x'.repeat(99)}`], { ...limits, maxFrameLength: 101 }).pollOutcome()).toBe(PENDING)
   })
 
+  it('S2.18: tells all its names, and those that it has proposed', () => {
+    const dialer = new DialerNegotiation(['/a', '/b'])
+    expect([dialer.protocols, dialer.tried]).toEqual([['/a', '/b'], ['/a']])
+    run(dialer, 'HDR NA')
+    expect([dialer.protocols, dialer.tried]).toEqual([['/a', '/b'], ['/a', '/b']])
+  })
+
   it('S2.18: refuses more names than rounds', () => {
     const limits = { ...DEFAULT_LIMITS, maxRounds: 2 }
     const tooMany = { name: 'RangeError', message: 'Cannot negotiate: there must be at most 2 protocols, received 3' }

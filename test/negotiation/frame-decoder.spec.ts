@@ -37,6 +37,30 @@ describe('FrameDecoder', () => {
     expect(decode(new FrameDecoder(128), wire('8001'))).toEqual([])
   })
 
+  it('S2.2: judges a prefix that comes in two pieces like any other', () => {
+    expect(decode(new FrameDecoder(1024), wire('80'), wire('00'))).toEqual(['invalid'])
+    expect(decode(new FrameDecoder(1024), wire('80'), wire('80'))).toEqual(['too-long'])
+  })
+
+  it('S2.2: takes a frame of the longest body, in whatever pieces', () => {
+    const longest = wire(`14 ${'61'.repeat(19)} 0a`)
+    const bytes = Array.from(longest, byte => Uint8Array.of(byte))
+    expect(decode(new FrameDecoder(20), longest)).toHaveLength(1)
+    expect(decode(new FrameDecoder(20), ...bytes)).toEqual([toHex(longest.subarray(1))])
+    expect(decode(new FrameDecoder(19), ...bytes)).toEqual(['too-long'])
+  })
+
+  it.each([
+    ['00', 'a length prefix that is 0 or not in its shortest form'],
+    ['022f61', 'a message that does not end in a newline'],
+    ['03 0a610a', 'a message with a newline inside'],
+    ['8108', 'a message longer than 1024 bytes']
+  ])('S2.36: says what is wrong with %s', (bytes, detail) => {
+    const decoder = new FrameDecoder(1024)
+    decoder.push(wire(bytes))
+    expect(decoder.next()).toMatchObject({ detail })
+  })
+
   it('S2.3: refuses a body without its newline, or with one inside', () => {
     expect(decode(new FrameDecoder(1024), wire('022f61'))).toEqual(['invalid'])
     expect(decode(new FrameDecoder(1024), wire('03 0a610a'))).toEqual(['invalid'])

@@ -47,6 +47,16 @@ describe('decodeList', () => {
     }
   })
 
+  it.each([
+    ['A 0b', 'a list that does not end in a newline'],
+    ['80 0a', 'a list with a length that does not fit'],
+    ['8300 2f610a 0a', 'a list with a length that does not fit'],
+    ['04 2f610a 0a', 'a list with a length that does not fit'],
+    ['03 2f6162 0a', 'a list with a name that does not end in its one newline']
+  ])('S2.38: says what is wrong with %s', (body, detail) => {
+    expect(decodeList(wire(body))).toEqual({ type: 'invalid', detail })
+  })
+
   it('S2.38: takes a single name for no list, where it could be one too', () => {
     const ambiguous = wire(`2f ${'78'.repeat(46)} 0a`)
     expect(decodeList(ambiguous)).toEqual({ type: 'invalid', detail: 'a name instead of a list' })
