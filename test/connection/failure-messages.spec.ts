@@ -1,6 +1,7 @@
 /** S2.36 in words: the message of each failure names the phase, the peer and the names that were tried. */
 
 import { describe, expect, it } from 'vitest'
+import { abortOf } from '../../src/connection/stream-failure.ts'
 import { RecordingHandler, ScriptedConnection } from '../../src/testing/index.ts'
 import { wire } from '../support/wire.ts'
 
@@ -48,6 +49,12 @@ describe('the message of a failed request', () => {
       { error: { kind: 'apply', message: `Cannot open stream: apply ${where('confirmation')}`, cause: 'a text' } }
     ])
     expect(stream.resets).toMatchObject([{ message: 'Something was thrown that is no error', cause: 'a text' }])
+  })
+
+  it('has a cause only where there is one', () => {
+    const failure = { phase: 'open', tried: [], direction: 'outbound', peer: 'peer', connectionId: 'c', elapsedMs: 0 } as const
+    expect(abortOf('Cancelled', failure, 'why')).toMatchObject({ message: 'Cancelled (phase open, peer peer)', cause: 'why' })
+    expect(Object.hasOwn(abortOf('Cancelled', failure), 'cause')).toBe(false)
   })
 
   it('tells of a time that is none (S1.4)', () => {

@@ -60,6 +60,7 @@ describe('reports of inbound failures (S8.9)', () => {
     test.connection.close()
     test.drive()
     expect(failures()).toHaveLength(1)
+    expect(test.reports.map(({ type }) => type)).toEqual(['protocols-change', 'connection-idle', 'inbound-failure'])
   })
 
   it('show what the peer proposed escaped and cut (S2.37)', () => {

@@ -167,6 +167,16 @@ describe('closeAfterOverLimitMs (S6.4)', () => {
     expect(test.connection.status.phase).toBe('open')
   })
 
+  it('does not forgive one that comes back exactly a second later', () => {
+    for (const [gap, phase] of [[1000, 'closed'], [1001, 'open']] as const) {
+      const { test } = setup({ maxOpenInboundStreams: 0, closeAfterOverLimitMs: 1000 })
+      test.offer()
+      test.advance(gap)
+      test.offer()
+      expect(test.connection.status.phase).toBe(phase)
+    }
+  })
+
   it('0: the first stream too many ends it; by default none does', () => {
     const { test } = setup({ ...over, closeAfterOverLimitMs: 0 })
     test.offer()
