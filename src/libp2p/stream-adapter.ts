@@ -104,6 +104,8 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   readonly #isHosted: boolean
   #phase: 'waiting' | 'negotiating' | 'assumed' | 'accepted' | 'done' = 'waiting'
   #remoteEnded: boolean
+  /** The remote has ended its side just now, in this task and while this side is open. */
+  #mayBeLost = false
   #hasToldEnd = false
   #hasToldClosing = false
   /** Something was taken since the last time that somebody asked. */
@@ -163,14 +165,27 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     const { type } = event
     if (type === 'close') {
       this.#failure = 'error' in event ? event.error : undefined
+      this.#remoteEnded &&= !this.#mayBeLost
     } else if (type === 'remoteCloseWrite') {
       this.#remoteEnded = true
+      this.#doubtEnd()
     } else {
       return this.#dispatch.call(this.stream, event)
     }
     const isTaken = this.#dispatch.call(this.stream, event)
     this.#ended()
     return isTaken
+  }
+
+  /**
+   * A transport that brings its own muxer may tell a loss as the end of both sides at once (WebRTC does). In order this side is not
+   * over before it was closed, and closing takes longer than an event.
+   */
+  #doubtEnd (): void {
+    if (this.#isHosted && this.stream.writeStatus === 'writable') {
+      this.#mayBeLost = true
+      this.#sink.backlog.soon(() => { this.#mayBeLost = false })
+    }
   }
 
   #ended (): void {

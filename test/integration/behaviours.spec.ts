@@ -5,7 +5,7 @@ import { ping } from 'libp2p-behaviours/ping'
 import { requestResponse } from 'libp2p-behaviours/request-response'
 import { CHAT, bytesOf, chat, textOf } from '../support/chat.ts'
 import { eventOf, until, within } from '../support/deadline.ts'
-import { ANY_STACK, SEES_RESETS, STACKS, connect, connectionTo, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
+import { ANY_STACK, STACKS, connect, connectionTo, stockNode, stopNodes, swarmNode, untilReset } from '../support/nodes.ts'
 import type { ComponentLogger, PeerId } from '@libp2p/interface'
 import type { ConnectionEvent, ConnectionHandler, NegotiatedStream, NetworkBehaviour, PollContext, ToSwarm } from 'libp2p-behaviours'
 
@@ -114,8 +114,7 @@ describe('code that throws (C25)', () => {
     const events = bob.services.swarm.events({ behaviour: 'good' })
     const reported = eventOf<CustomEvent<{ behaviour: string, method: string }>>(bob.services.swarm, 'handler:error')
     const { behaviours } = alice.services.swarm
-    const stream = await behaviours.bad.open(bob.peerId)
-    await until('the stream is reset', () => stream.status === 'reset' || !SEES_RESETS)
+    await untilReset(behaviours.bad.open(bob.peerId))
     expect((await reported).detail).toMatchObject({ behaviour: 'bad', type: 'handler-error' })
 
     await behaviours.good.say(bob.peerId, 'still here')

@@ -69,9 +69,10 @@ async function closedWhileRead () {
   return { stream, remote, port, told, chunks, first }
 }
 
-/** An adapter over a stream of the host, whose remote end the test plays. */
-function adopted () {
+/** An adapter over a stream of the host, whose remote end the test plays; one with a protocol was negotiated by the host. */
+function adopted (protocol = '') {
   const [stream, remote] = fakeStreams((deliver) => { deliver() })
+  stream.protocol = protocol
   const sink = new RecordingSink()
   const port = new StreamAdapter(stream, sink)
   return { stream, remote, sink, port, told: sink.told }
@@ -405,6 +406,40 @@ describe('a stream that is accepted', () => {
     lost.port.accept('/a')
     lost.stream.onTransportClosed()
     expect(lost.told).toEqual(['reset StreamResetError'])
+  })
+
+  it('takes an end of both sides at once for a loss, where the host negotiated: WebRTC tells it so (S2.31)', async () => {
+    const lost = adopted('/a')
+    lost.port.accept('/a')
+    lost.remote.send(bytesOf('half'))
+    lost.stream.onRemoteCloseWrite()
+    lost.stream.onTransportClosed()
+    expect(lost.told).toEqual(['reset StreamResetError'])
+    const chunks = lost.port.stream[Symbol.asyncIterator]()
+    expect(textOf((await chunks.next()).value as Uint8Array)).toBe('half')
+    await expect(chunks.next()).rejects.toMatchObject({ name: 'StreamResetError', message: 'The stream was lost with its connection' })
+  })
+
+  it('takes it for an end where this side had closed, or was closed because of it, or the remote ended earlier', async () => {
+    const answered = adopted('/a')
+    answered.port.accept('/a')
+    answered.stream.addEventListener('remoteCloseWrite', () => { void answered.stream.close() })
+    answered.stream.onRemoteCloseWrite()
+    await tick()
+    expect(answered.told).toEqual(['closed'])
+    const inTurn = adopted('/a')
+    inTurn.port.accept('/a')
+    inTurn.stream.addEventListener('message', () => { void inTurn.stream.close() })
+    inTurn.stream.onData(bytesOf('all'))
+    inTurn.stream.onRemoteCloseWrite()
+    await tick()
+    expect(inTurn.told).toEqual(['closed'])
+    const later = adopted('/a')
+    later.port.accept('/a')
+    later.stream.onRemoteCloseWrite()
+    await tick()
+    later.stream.onTransportClosed()
+    expect(later.told).toEqual(['closed'])
   })
 
   it('hands ignoreForKeepAlive on, at any time', () => {
