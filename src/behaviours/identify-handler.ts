@@ -16,6 +16,7 @@
 
 import { NEVER, earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
+import { toError } from '../core/to-error.ts'
 import { TimeoutError } from '../errors.ts'
 import { Outbox } from '../handler/outbox.ts'
 import { SupportedProtocols } from '../protocols/supported-protocols.ts'
@@ -24,7 +25,6 @@ import { parseIdentify } from './identify-info.ts'
 import { saidAfter } from './identify-message.ts'
 import { IDENTIFY_PROTOCOL, IDENTIFY_PROTOCOLS, IDENTIFY_PUSH_PROTOCOL } from './identify-protocols.ts'
 import { Paced } from './paced.ts'
-import { asError } from './stream-io.ts'
 import { TimedSet } from './timed-set.ts'
 import type { Connection as HostConnection } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
@@ -273,7 +273,7 @@ export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, Ident
     try {
       await work()
     } catch (thrown) {
-      const error = asError(thrown)
+      const error = toError(thrown)
       stream.abort(error)
       this.#failed(action, error)
     } finally {
@@ -318,7 +318,7 @@ export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, Ident
     }
     this.#heard = undefined
     this.#heardPace.take(now)
-    this.#take('pushed', heard.message, heard.connection).catch((thrown: unknown) => { this.#failed('hear', asError(thrown)) })
+    this.#take('pushed', heard.message, heard.connection).catch((thrown: unknown) => { this.#failed('hear', toError(thrown)) })
   }
 
   async #take (type: 'identified' | 'pushed', message: IdentifyMessage, connection: HostConnection | undefined): Promise<void> {
