@@ -13,6 +13,7 @@
 import { earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { ConnectionClosedError } from '../errors.ts'
+import { HandlerFault } from '../handler/handler-fault.ts'
 import { parseConnectionConfig } from './connection-config.ts'
 import { ConnectionStreams } from './connection-streams.ts'
 import { HandlerOutputs } from './handler-outputs.ts'
@@ -230,6 +231,17 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
       this.#root.failed('onConnectionEvent', error)
     } else {
       this.#streams.taskFailed(task.port, error)
+    }
+  }
+
+  /** A listener of a stream, or of what is none, threw `cause`: that harms this stream only (S4.15). `method` is for the report. */
+  handleListenerFault (port: StreamPort<Stream> | undefined, method: string, cause: unknown): void {
+    const fault = new HandlerFault('', method, cause)
+    this.#input()
+    if (port === undefined) {
+      this.#outlet.handlerError(fault)
+    } else {
+      this.#streams.taskFailed(port, fault)
     }
   }
 

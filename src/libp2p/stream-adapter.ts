@@ -6,6 +6,7 @@ import { checkNames } from '../core/options.ts'
 import { isOver } from './is-over.ts'
 import { LazyUse } from './lazy-use.ts'
 import { Waiting } from './next-turn.ts'
+import { OwnListener, StreamListeners } from './stream-listeners.ts'
 import { PAUSE_ABOVE_BYTES, chunksOf } from './stream-reader.ts'
 import { StreamWriter, lossOfStream } from './stream-writer.ts'
 import type { AbortOptions, Stream, StreamCloseEvent } from '@libp2p/interface'
@@ -13,6 +14,7 @@ import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { SignalOptions } from '../behaviours/call-options.ts'
 import type { StreamPlaces, StreamPort } from '../connection/muxer-port.ts'
 import type { Backlog } from './backlog.ts'
+import type { Listener } from './call-listener.ts'
 import type { StreamEnd } from './stream-reader.ts'
 
 /** Who is told what happens to a stream: the driver of its connection. Only told while not busy. */
@@ -41,6 +43,8 @@ export interface StreamSink {
   streamClosing (port: StreamAdapter): void
   /** The stream no longer holds its connection open. May be called at any time. */
   ignoreForKeepAlive (port: StreamAdapter): void
+  /** A listener that the user of the stream has added for `type` threw, or rejected. May be called at any time. */
+  listenerThrew (port: StreamAdapter, type: string, cause: unknown): void
 }
 
 /** What a negotiation is given at a time: the rest of a flood stays in the stream, where it is not copied for every turn. */
@@ -64,6 +68,12 @@ export function isOfBehaviour (stream: Stream): boolean {
 
 /** What every adopted stream gets: shared functions, so that a stream costs no closure. */
 const ADOPTED_METHODS = {
+  addEventListener (this: Adopted, type: string, listener: Listener<Event> | null, options?: boolean | AddEventListenerOptions): void {
+    this[ADAPTER].addListener(type, listener, options)
+  },
+  removeEventListener (this: Adopted, type: string, listener?: Listener<Event> | null, options?: boolean | EventListenerOptions): void {
+    this[ADAPTER].removeListener(type, listener, options)
+  },
   dispatchEvent (this: Adopted, event: Event): boolean {
     return this[ADAPTER].dispatch(event)
   },
@@ -93,13 +103,15 @@ const ADOPTED_METHODS = {
  * A stream that was opened lazily (`assumed`) is its user's and negotiated at the same time: this listener came first, so it
  * takes the bytes of the negotiation before any other sees them (HOST 7).
  */
-export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
+export class StreamAdapter extends OwnListener implements StreamPort<NegotiatedStream>, StreamEnd {
   readonly stream: NegotiatedStream
   places: StreamPlaces | undefined = undefined
   readonly #sink: StreamSink
   readonly #closeStream: Stream['close']
   readonly #closeReadOfStream: Stream['closeRead']
   readonly #dispatch: Stream['dispatchEvent']
+  readonly #addListener: EventTarget['addEventListener']
+  readonly #removeListener: EventTarget['removeEventListener']
   /** The host negotiated it, and counts its bytes by itself. */
   readonly #isHosted: boolean
   #phase: 'waiting' | 'negotiating' | 'assumed' | 'accepted' | 'done' = 'waiting'
@@ -116,6 +128,8 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   /** Bytes are asked for again in the next turn. */
   #isLater = false
   #writer: StreamWriter | undefined
+  /** Made for the first listener of its user. */
+  #listeners: StreamListeners | undefined
   /** Nothing is read, as the peer does not take the answers to what it sent. */
   #isHeld = false
 
@@ -124,12 +138,15 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
    * @param sink - told what happens to it
    */
   constructor (stream: Stream, sink: StreamSink) {
+    super()
     this.#sink = sink
     this.#isHosted = stream.protocol !== ''
     /* eslint-disable @typescript-eslint/unbound-method -- called with the stream as `this`, by the methods of these names below */
     this.#closeStream = stream.close
     this.#closeReadOfStream = stream.closeRead
     this.#dispatch = stream.dispatchEvent
+    this.#addListener = stream.addEventListener
+    this.#removeListener = stream.removeEventListener
     /* eslint-enable @typescript-eslint/unbound-method */
     this.stream = Object.assign(stream, ADOPTED_METHODS, { [ADAPTER]: this })
     this.#remoteEnded = stream.remoteWriteStatus === 'closed' && !isOver(stream)
@@ -150,8 +167,24 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     return this.#isInUse && !this.#isOfHost
   }
 
+  /** The `addEventListener` of the stream. What a listener of its user throws harms this stream (S4.15); the host's are the host's. */
+  addListener (type: string, listener: Listener<Event> | null, options?: boolean | AddEventListenerOptions): void {
+    if (this.#isOfHost || listener instanceof OwnListener) {
+      this.#addListener.call(this.stream, type, listener, options)
+    } else if (listener !== null) {
+      this.#listeners ??= new StreamListeners((thrownFor, cause) => { this.#sink.listenerThrew(this, thrownFor, cause) })
+      this.#addListener.call(this.stream, type, this.#listeners.add(type, listener), options)
+    }
+  }
+
+  /** The `removeEventListener` of the stream. */
+  removeListener (type: string, listener: Listener<Event> | null | undefined, options?: boolean | EventListenerOptions): void {
+    const added = listener == null ? null : this.#listeners?.remove(type, listener) ?? listener
+    this.#removeListener.call(this.stream, type, added, options)
+  }
+
   /** Listener of the stream, while it is negotiated. */
-  handleEvent (event: StreamMessageEvent): void {
+  override handleEvent (event: StreamMessageEvent): void {
     this.#onBytes(event)
   }
 

@@ -77,6 +77,21 @@ describe('Connection: a handler that fails with a stream (S4.15)', () => {
     }
   })
 
+  it('has a stream with a listener that throws: it is reset and reported; a listener of what is no stream is only reported', () => {
+    const test = new ScriptedConnection(new RecordingHandler(['/a']))
+    const stream = inbound(test)
+    const thrown = new RangeError('mine')
+    test.connection.handleListenerFault(stream, 'listener for message', thrown)
+    test.connection.handleListenerFault(undefined, 'listener for stream', undefined)
+    test.drive()
+    expect(stream.resets).toEqual([thrown])
+    expect(reportsOf(test, 'handler-error')).toEqual([
+      { type: 'handler-error', handler: '', method: 'listener for message', cause: thrown },
+      { type: 'handler-error', handler: '', method: 'listener for stream', cause: undefined }
+    ])
+    expect(test.connection.status.phase).toBe('open')
+  })
+
   it('throws for an outbound stream: the same, and the request had its outcome', () => {
     const handler = new RecordingHandler()
     const test = new ScriptedConnection(handler)

@@ -50,6 +50,7 @@ class RecordingSink implements StreamSink {
   tellClosingNever (): void {}
   streamClosing (): void { this.#tell('closing') }
   ignoreForKeepAlive (): void { this.told.push('ignore') }
+  listenerThrew (_port: StreamAdapter, type: string, cause: unknown): void { this.told.push(`${type}: ${String(cause)}`) }
 
   /** Nothing but a command may come during a drain. */
   #tell (what: string): void {
@@ -413,6 +414,69 @@ describe('a stream that is accepted', () => {
     sink.isBusy = true
     port.stream.ignoreForKeepAlive()
     expect(told).toEqual(['ignore'])
+  })
+})
+
+describe('the listeners of the user of a stream (S4.15, S10.18)', () => {
+  const fail = (): never => { throw new RangeError('mine') }
+
+  it.each<[how: string, listener: unknown]>([
+    ['is a function that throws', fail],
+    ['is an async function that rejects', async () => fail()],
+    ['is an object that throws', { handleEvent: fail }],
+    ['is an object that rejects', { handleEvent: async () => fail() }],
+    ['is an object whose getter throws', { get handleEvent () { return fail() } }],
+    ['returns something that throws when it is looked at', () => ({ get then () { return fail() } })]
+  ])('tell of it when one %s, and the others hear the event', async (_, listener) => {
+    const { stream, port, told } = adopted()
+    const heard: string[] = []
+    port.accept('/a')
+    for (const type of ['message', 'remoteCloseWrite', 'idle', 'drain', 'end', 'close'] as const) {
+      port.stream.addEventListener(type, listener as () => void)
+      port.stream.addEventListener(type, () => { heard.push(type) })
+      stream.dispatchEvent(new Event(type))
+    }
+    await tick()
+    expect(heard).toEqual(['message', 'remoteCloseWrite', 'idle', 'drain', 'end', 'close'])
+    expect(told).toEqual(heard.map((type) => `${type}: RangeError: mine`))
+  })
+
+  it('are added once per type, removed, and honour once and signal', () => {
+    const { stream, port } = adopted()
+    const heard: string[] = []
+    const [on, once, until] = ['on', 'once', 'until'].map((name) => ({ handleEvent: ({ type }: Event) => { heard.push(`${name} ${type}`) } }))
+    const abort = new AbortController()
+    port.accept('/a')
+    for (let left = 2; left > 0; left--) {
+      port.stream.addEventListener('idle', on!)
+      port.stream.addEventListener('drain', on!)
+      port.stream.addEventListener('idle', once!, { once: true })
+      port.stream.addEventListener('idle', until!, { signal: abort.signal })
+    }
+    port.stream.addEventListener('idle', null)
+    expect(stream.listenerCount('idle')).toBe(3)
+    stream.dispatchEvent(new Event('idle'))
+    abort.abort()
+    stream.dispatchEvent(new Event('idle'))
+    port.stream.removeEventListener('idle', on)
+    port.stream.removeEventListener('idle', once)
+    port.stream.removeEventListener('idle')
+    stream.dispatchEvent(new Event('idle'))
+    stream.dispatchEvent(new Event('drain'))
+    expect(heard).toEqual(['on idle', 'once idle', 'until idle', 'on idle', 'on drain'])
+    expect(stream.listenerCount('idle')).toBe(0)
+  })
+
+  it('are added as they are to a stream of the host', () => {
+    const { stream, port } = adopted()
+    const added: unknown[] = []
+    port.giveToHost(false)
+    const listener = { handleEvent: ({ currentTarget }: Event) => { added.push(currentTarget) } }
+    port.stream.addEventListener('idle', listener)
+    stream.dispatchEvent(new Event('idle'))
+    port.stream.removeEventListener('idle', listener)
+    stream.dispatchEvent(new Event('idle'))
+    expect(added).toEqual([stream])
   })
 })
 
