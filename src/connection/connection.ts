@@ -14,7 +14,7 @@ import { earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { ConnectionClosedError } from '../errors.ts'
 import { HandlerFault } from '../handler/handler-fault.ts'
-import { parseConnectionConfig } from './connection-config.ts'
+import { parseConnectionConfig, remoteLimits } from './connection-config.ts'
 import { ConnectionStreams } from './connection-streams.ts'
 import { HandlerOutputs } from './handler-outputs.ts'
 import { HostNews } from './host-news.ts'
@@ -82,7 +82,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     this.#streams = streams
     this.#inbox = inbox
     this.#outputs = new HandlerOutputs(outlet, root, sets, streams, config.maxHandlerEventsPerTurn)
-    this.#news = new HostNews(outlet, root, sets, config.remoteReportsPerSecond, config.maxRemoteProtocols)
+    this.#news = new HostNews(outlet, root, sets, config.remoteReportsPerSecond, remoteLimits(config))
     this.#lifecycle = new Lifecycle({ outlet, root, streams, inbox, muxer, config })
     sets.diff()
     turn.wake()
