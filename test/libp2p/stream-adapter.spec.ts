@@ -1,4 +1,5 @@
 import '../support/polyfill.ts'
+import { StreamMessageEvent } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { Backlog } from '../../src/libp2p/backlog.ts'
 import { StreamAdapter } from '../../src/libp2p/stream-adapter.ts'
@@ -755,6 +756,7 @@ describe('a stream that was opened lazily', () => {
     const received: string[] = []
     stream.addEventListener('message', ({ data }) => { received.push(textOf(data)) })
     stream.pause()
+    expect(stream.readStatus).toBe('paused')
     agreeOn('HDR!')
     remote.send(bytesOf('HDR!ab'))
     remote.send(bytesOf('cd'))
@@ -767,10 +769,41 @@ describe('a stream that was opened lazily', () => {
     expect([received.join(''), stream.readStatus]).toEqual(['abcd', 'readable'])
   })
 
+  it('is shown as paused while a drain holds the answer up, and as over when it is (S2.26)', async () => {
+    const { remote, stream, sink, agreeOn, told } = assumed()
+    stream.pause()
+    sink.isBusy = true
+    remote.send(bytesOf('HD'))
+    agreeOn('HDR!')
+    remote.send(bytesOf('R!ab'))
+    await tick()
+    expect([told, stream.readStatus]).toEqual([[], 'paused'])
+    sink.rest()
+    await tick()
+    expect([told.join(' '), stream.readStatus, stream.readBufferLength]).toEqual(['data HDR!ab', 'paused', 2])
+    const refused = assumed()
+    refused.stream.pause()
+    refused.remote.abort(new Error('no'))
+    expect(refused.stream.readStatus).toBe('closed')
+  })
+
+  it('of a make that delivers in its own way is shown as it is until the peer agreed', async () => {
+    const { remote, stream, agreeOn, told } = assumed()
+    Object.assign(stream, { dispatchReadBuffer: undefined, onData: (data: Uint8Array) => { stream.dispatchEvent(new StreamMessageEvent(data)) } })
+    stream.pause()
+    expect(stream.readStatus).toBe('readable')
+    agreeOn('HDR!')
+    remote.send(bytesOf('HDR!'))
+    await tick()
+    expect([told, stream.readStatus]).toEqual([['data HDR!'], 'paused'])
+  })
+
   it('is not paused by the answer when its user has resumed it, and says so itself when it is over', async () => {
     const { remote, stream, agreeOn } = assumed()
     stream.pause()
+    stream.pause()
     stream.resume()
+    expect(stream.readStatus).toBe('readable')
     agreeOn('HDR!')
     remote.send(bytesOf('HDR!'))
     await tick()
