@@ -218,7 +218,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     this.#streams.ended(port, undefined)
   }
 
-  /** This side closed the stream and nobody reads it: if the peer does not end its own side in time, it is reset. */
+  /** This side closed the stream, or reads it no longer: if the peer does not end its own side in time, it is reset. */
   handleStreamClosing (port: StreamPort<Stream>, now: Instant): void {
     this.#input(now)
     this.#streams.closing(port)

@@ -39,7 +39,7 @@ export interface StreamSink {
   tellClosingLater (waiting: Waiting<StreamAdapter>): void
   /** Takes {@link tellClosingLater} back. */
   tellClosingNever (waiting: Waiting<StreamAdapter>): void
-  /** This side is closed, and nobody reads. */
+  /** This side is closed, or reads no more after that. */
   streamClosing (port: StreamAdapter): void
   /** The stream no longer holds its connection open. May be called at any time. */
   ignoreForKeepAlive (port: StreamAdapter): void
@@ -118,7 +118,7 @@ export class StreamAdapter extends OwnListener implements StreamPort<NegotiatedS
   #remoteEnded: boolean
   #hasToldEnd = false
   #hasToldClosing = false
-  /** Something was taken since the last time that somebody asked. */
+  /** Bytes came, or were taken, since the last time that somebody asked. */
   #hasTaken = false
   /** Waits to tell that this side was closed. */
   #closing: Waiting<StreamAdapter> | undefined
@@ -199,6 +199,7 @@ export class StreamAdapter extends OwnListener implements StreamPort<NegotiatedS
     } else if (type === 'remoteCloseWrite') {
       this.#remoteEnded = true
     } else {
+      this.#hasTaken ||= type === 'message'
       return this.#dispatch.call(this.stream, event)
     }
     const isTaken = this.#dispatch.call(this.stream, event)
@@ -259,10 +260,11 @@ export class StreamAdapter extends OwnListener implements StreamPort<NegotiatedS
   }
 
   /** See {@link StreamPort}. */
-  wasRead (): boolean {
+  reading (): 'takes' | 'waits' | 'no' {
     const hasTaken = this.#hasTaken
     this.#hasTaken = false
-    return this.#isRead || (hasTaken && this.stream.readStatus === 'paused')
+    const isRead = this.#isRead
+    return hasTaken && (isRead || this.stream.readStatus === 'paused') ? 'takes' : isRead ? 'waits' : 'no'
   }
 
   /** See {@link StreamEnd}. */
@@ -273,6 +275,7 @@ export class StreamAdapter extends OwnListener implements StreamPort<NegotiatedS
   /** See {@link StreamEnd}. */
   readerStopped (): void {
     if (this.#isInUse && !this.#isOfHost && this.stream.writeStatus !== 'writable' && !isOver(this.stream)) {
+      this.#hasToldClosing = false
       this.#tellClosingLater()
     }
   }
@@ -368,14 +371,14 @@ export class StreamAdapter extends OwnListener implements StreamPort<NegotiatedS
   }
 
   /**
-   * The host's `close()` ends one direction only. Whoever reads goes on reading, and nobody limits how long the host's own
-   * services may do so; any other stream is done with, and the peer has a limited time to end its side (S6.3). So has it when
-   * a reader leaves, or has paused the stream and does not take anything.
+   * The host's `close()` ends one direction only, and nobody limits how long the host's own services may go on reading. Of any
+   * other stream the peer has a limited time to end its side (S6.3): a short one if nobody reads, which begins anew when a reader
+   * leaves, or has paused the stream and does not take anything.
    */
   tellClosing (): void {
     if (this.#sink.isBusy) {
       this.#sink.whenIdle(() => { this.tellClosing() })
-    } else if (this.#isInUse && !this.#hasToldClosing && this.stream.writeStatus !== 'writable' && !this.#isRead) {
+    } else if (this.#isInUse && !this.#hasToldClosing && this.stream.writeStatus !== 'writable') {
       this.#hasToldClosing = true
       this.#sink.streamClosing(this)
     }

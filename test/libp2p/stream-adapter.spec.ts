@@ -290,19 +290,21 @@ describe('a stream that is accepted', () => {
     }
   })
 
-  it('tells that this side closed it, once, unless somebody reads (S6.3)', async () => {
+  it('tells that this side closed it, once, and whether somebody reads (S6.3)', async () => {
     const left = adopted()
     left.port.accept('/a')
     await Promise.all([left.stream.close(), left.stream.close()])
     await tick()
-    expect(left.told).toEqual(['closing'])
+    expect([left.told, left.port.reading()]).toEqual([['closing'], 'no'])
 
     const read = adopted()
     read.port.accept('/a')
     read.stream.addEventListener('message', () => {})
     await read.stream.close()
     await tick()
-    expect(read.told).toEqual([])
+    expect([read.told, read.port.reading()]).toEqual([['closing'], 'waits'])
+    read.remote.send(bytesOf('some'))
+    expect([read.port.reading(), read.port.reading()]).toEqual(['takes', 'waits'])
   })
 
   it('takes no options of a write that make no sense (S8.20)', async () => {
@@ -316,13 +318,13 @@ describe('a stream that is accepted', () => {
 
   it('tells it when the reader leaves (S6.3)', async () => {
     const { remote, port, told, chunks, first } = await closedWhileRead()
-    expect(told).toEqual([])
+    expect(told).toEqual(['closing'])
     remote.send(bytesOf('some'))
     await first
     await chunks.return?.()
     await tick()
-    expect(told).toEqual(['closing'])
-    expect(port.wasRead()).toBe(false)
+    expect(told).toEqual(['closing', 'closing'])
+    expect(port.reading()).toBe('no')
   })
 
   it('tells it when the reader has so much that the stream was paused, and whether it takes anything (S6.3)', async () => {
@@ -332,10 +334,10 @@ describe('a stream that is accepted', () => {
     }
     await first
     await tick()
-    expect([stream.readStatus, told]).toEqual(['paused', ['closing']])
-    expect([port.wasRead(), port.wasRead()]).toEqual([true, false])
+    expect([stream.readStatus, told]).toEqual(['paused', ['closing', 'closing']])
+    expect([port.reading(), port.reading()]).toEqual(['takes', 'no'])
     await chunks.next()
-    expect([stream.readStatus, port.wasRead(), port.wasRead()]).toEqual(['paused', true, false])
+    expect([stream.readStatus, port.reading(), port.reading()]).toEqual(['paused', 'takes', 'no'])
   })
 
   it('leaves whoever awaits the close the time to begin to read', async () => {
@@ -350,7 +352,7 @@ describe('a stream that is accepted', () => {
       return text
     })()
     await tick()
-    expect(told).toEqual([])
+    expect([told, port.reading()]).toEqual([['closing'], 'waits'])
     remote.send(bytesOf('late'))
     await remote.close()
     expect(await reading).toBe('late')
@@ -878,12 +880,12 @@ describe('a stream that was opened lazily', () => {
     expect(later.stream.readStatus).toBe('closed')
   })
 
-  it('is not closed by this side as long as somebody reads, the negotiation aside (S6.3)', async () => {
-    const { stream, told } = assumed()
+  it('says that it is read as long as somebody reads, the negotiation aside (S6.3)', async () => {
+    const { stream, port, told } = assumed()
     stream.addEventListener('message', () => {})
     await stream.close()
     await tick()
-    expect(told).toEqual([])
+    expect([told, port.reading()]).toEqual([['closing'], 'waits'])
   })
 
   it('of the host keeps the iterator that gives its error', () => {
