@@ -1,10 +1,10 @@
 import { NEVER, earliest } from '../core/instant.ts'
+import { toError } from '../core/to-error.ts'
 import { ConnectionClosedError } from '../errors.ts'
 import { HandlerFault } from '../handler/handler-fault.ts'
 import { CountedStreams } from './counted-streams.ts'
 import { InboundStreams } from './inbound-streams.ts'
 import { OutboundStreams } from './outbound-streams.ts'
-import { asError } from './outlet.ts'
 import { StreamDesk } from './stream-desk.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Waker } from '../core/poll.ts'
@@ -147,7 +147,7 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> implements Ne
     this.#outlet.handlerError(fault)
     if (this.counted.remove(port)) {
       this.outbound.unconfirmed.remove(port)
-      this.#outlet.tellMuxer(() => { port.reset(asError(fault.cause)) })
+      this.#outlet.tellMuxer(() => { port.reset(toError(fault.cause)) })
     }
   }
 

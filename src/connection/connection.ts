@@ -13,7 +13,8 @@
 import { earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { ConnectionClosedError } from '../errors.ts'
-import { parseConnectionConfig } from './connection-config.ts'
+import { HandlerFault } from '../handler/handler-fault.ts'
+import { parseConnectionConfig, remoteLimits } from './connection-config.ts'
 import { ConnectionStreams } from './connection-streams.ts'
 import { HandlerOutputs } from './handler-outputs.ts'
 import { HostNews } from './host-news.ts'
@@ -81,7 +82,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     this.#streams = streams
     this.#inbox = inbox
     this.#outputs = new HandlerOutputs(outlet, root, sets, streams, config.maxHandlerEventsPerTurn)
-    this.#news = new HostNews(outlet, root, sets, config.remoteReportsPerSecond, config.maxRemoteProtocols)
+    this.#news = new HostNews(outlet, root, sets, config.remoteReportsPerSecond, remoteLimits(config))
     this.#lifecycle = new Lifecycle({ outlet, root, streams, inbox, muxer, config })
     sets.diff()
     turn.wake()
@@ -217,7 +218,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     this.#streams.ended(port, undefined)
   }
 
-  /** This side closed the stream and nobody reads it: if the peer does not end its own side in time, it is reset. */
+  /** This side closed the stream, or reads it no longer: if the peer does not end its own side in time, it is reset. */
   handleStreamClosing (port: StreamPort<Stream>, now: Instant): void {
     this.#input(now)
     this.#streams.closing(port)
@@ -230,6 +231,17 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
       this.#root.failed('onConnectionEvent', error)
     } else {
       this.#streams.taskFailed(task.port, error)
+    }
+  }
+
+  /** A listener of a stream, or of what is none, threw `cause`: that harms this stream only (S4.15). `method` is for the report. */
+  handleListenerFault (port: StreamPort<Stream> | undefined, method: string, cause: unknown): void {
+    const fault = new HandlerFault('', method, cause)
+    this.#input()
+    if (port === undefined) {
+      this.#outlet.handlerError(fault)
+    } else {
+      this.#streams.taskFailed(port, fault)
     }
   }
 

@@ -1,5 +1,6 @@
 import { NEVER, addDuration, earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
+import { toError } from '../core/to-error.ts'
 import { HandlerFault } from '../handler/handler-fault.ts'
 import { withRoute } from '../handler/route.ts'
 import { ListenerNegotiation } from '../negotiation/listener-negotiation.ts'
@@ -10,7 +11,6 @@ import { negotiationLimits } from './connection-config.ts'
 import { InboundAdmission } from './inbound-admission.ts'
 import { InboundFailures } from './inbound-failures.ts'
 import { NegotiatingStreams } from './negotiating-streams.ts'
-import { asError } from './outlet.ts'
 import { ProtocolSlots } from './protocol-slots.ts'
 import { HANDLER_LEFT, abortOf, errorOf, timeoutOf, upgradeError } from './stream-failure.ts'
 import type { Instant } from '../core/instant.ts'
@@ -214,7 +214,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     try {
       return this.#muxer.pollInbound?.() ?? PENDING
     } catch (thrown) {
-      this.#desk.outlet.abrupt ??= { reason: 'io-error', error: asError(thrown) }
+      this.#desk.outlet.abrupt ??= { reason: 'io-error', error: toError(thrown) }
       return PENDING
     }
   }
@@ -345,7 +345,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   #applyFailed (stream: Inbound<Stream>, protocol: string, info: unknown, fault: HandlerFault): void {
     this.#desk.outlet.handlerError(fault)
     this.#negotiating.remove(stream)
-    this.#desk.reset(stream, asError(fault.cause))
+    this.#desk.reset(stream, toError(fault.cause))
     this.#tellOwner(stream, protocol, info, 'apply', fault.cause)
   }
 

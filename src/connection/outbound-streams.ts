@@ -1,6 +1,7 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
+import { toError } from '../core/to-error.ts'
 import { hopOf, isUnder, withRoute } from '../handler/route.ts'
 import { RESET } from '../negotiation/outcome.ts'
 import { AgreedNegotiation } from './agreed-negotiation.ts'
@@ -8,7 +9,6 @@ import { negotiationLimits } from './connection-config.ts'
 import { isCountedProtocol } from './counted-streams.ts'
 import { NegotiatingStreams } from './negotiating-streams.ts'
 import { machineFor, toRequest } from './outbound-wish.ts'
-import { asError } from './outlet.ts'
 import { ProtocolSlots } from './protocol-slots.ts'
 import { RequestOutcomes } from './request-outcomes.ts'
 import { RequestedStreams } from './requested-streams.ts'
@@ -412,7 +412,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> implements Unco
     const failure = this.#failureOf(stream)
     this.#negotiating.remove(stream)
     this.unconfirmed.remove(stream.port)
-    this.#desk.reset(stream, asError(cause))
+    this.#desk.reset(stream, toError(cause))
     if (kind !== 'apply') {
       this.#desk.endUpgrade(stream, cause)
     }

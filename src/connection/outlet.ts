@@ -1,5 +1,6 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { NEVER, addDuration, earliest } from '../core/instant.ts'
+import { toError } from '../core/to-error.ts'
 import { Reports } from './reports.ts'
 import type { AbruptReason } from '../core/close-reason.ts'
 import type { ConnectionId, Direction } from '../core/ids.ts'
@@ -84,7 +85,7 @@ export class Outlet<Stream, ToBehaviour> {
     try {
       call()
     } catch (thrown) {
-      this.abrupt ??= { reason: 'io-error', error: asError(thrown) }
+      this.abrupt ??= { reason: 'io-error', error: toError(thrown) }
     }
   }
 
@@ -131,9 +132,4 @@ export class Outlet<Stream, ToBehaviour> {
     known.count = 0
     known.nextAt = addDuration(this.now, LIMIT_REPORT_INTERVAL_MS)
   }
-}
-
-/** User code may throw anything; streams and muxers are ended with an error. */
-export function asError (thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error('Something was thrown that is no error', { cause: thrown })
 }

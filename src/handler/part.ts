@@ -163,7 +163,7 @@ export class Part extends WokenPart<Part> {
 
   /** A fatal one is the last that was heard of the part; a composition below has marked its own thrower already (S4.15). */
   faultOf (method: string, thrown: unknown, isFatal: boolean): HandlerFault {
-    if (isFatal && !(thrown instanceof HandlerFault)) {
+    if (isFatal && !HandlerFault.is(thrown)) {
       this.phase = 'failed'
       this.release()
     }

@@ -13,11 +13,11 @@
  */
 
 import { LazySignal } from '../behaviours/lazy-signal.ts'
+import { toError } from '../core/to-error.ts'
 import { isRelayed, peerOf, withPeer } from './addresses.ts'
 import { Admission, AdmittedConnection, InboundAttempt } from './admission.ts'
 import { nextConnectionId } from './connection-ids.ts'
 import { dialFailureKindOf } from './dial-failures.ts'
-import { toError } from './to-error.ts'
 import { passGate } from './verdict.ts'
 import type { Connection as HostConnection, MultiaddrConnection, PeerId } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'

@@ -240,6 +240,11 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
     this.#port.abortMuxer(error)
   }
 
+  /** See {@link MuxerOwner}. */
+  listenerThrew (type: string, cause: unknown): void {
+    this.#turns.input(() => { this.#machine.handleListenerFault(undefined, `listener for ${type} of the muxer`, cause) })
+  }
+
   /** Listener of the host's connection: the one sign that its muxer is gone. */
   handleEvent ({ error }: StreamCloseEvent): void {
     this.#port.hostClosed()

@@ -1,5 +1,5 @@
+import { toError } from '../core/to-error.ts'
 import { endStreams } from './end-streams.ts'
-import { toError } from './to-error.ts'
 import { Wait } from './wait.ts'
 import type { AbortOptions, Connection as HostConnection, Stream } from '@libp2p/interface'
 import type { MuxerPort, StreamOpening } from '../connection/muxer-port.ts'

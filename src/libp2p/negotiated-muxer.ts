@@ -1,3 +1,4 @@
+import { containedLog } from './contained-log.ts'
 import { StreamEvents } from './stream-events.ts'
 import { WireWriting } from './wire-writing.ts'
 import type {
@@ -42,6 +43,8 @@ export interface MuxerOwner {
   closeMuxer (options: AbortOptions): Promise<void>
   /** The host ends the connection at once. */
   abortMuxer (error: Error): void
+  /** A listener for `type` threw, or rejected. */
+  listenerThrew (type: string, cause: unknown): void
 }
 
 /**
@@ -204,6 +207,15 @@ export class NegotiatedMuxer extends StreamEvents implements StreamMuxer {
   /** Gives a stream to the host. */
   emit (stream: Stream): void {
     this.safeDispatchEvent('stream', { detail: stream })
+  }
+
+  /** As long as nobody else is to be told, the log of the wire is. */
+  protected override onListenerError (type: string, cause: unknown): void {
+    if (this.owner !== undefined) {
+      this.owner.listenerThrew(type, cause)
+    } else if (this.#wire !== undefined) {
+      containedLog(this.#wire.log, () => {}).error('listener for %s threw - %e', type, cause)
+    }
   }
 
   #countStream (): void {

@@ -6,6 +6,7 @@ import { checkNames } from '../core/options.ts'
 import { isOver } from './is-over.ts'
 import { LazyUse } from './lazy-use.ts'
 import { Waiting } from './next-turn.ts'
+import { OwnListener, StreamListeners } from './stream-listeners.ts'
 import { PAUSE_ABOVE_BYTES, chunksOf } from './stream-reader.ts'
 import { StreamWriter, lossOfStream } from './stream-writer.ts'
 import type { AbortOptions, Stream, StreamCloseEvent } from '@libp2p/interface'
@@ -13,6 +14,7 @@ import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { SignalOptions } from '../behaviours/call-options.ts'
 import type { StreamPlaces, StreamPort } from '../connection/muxer-port.ts'
 import type { Backlog } from './backlog.ts'
+import type { Listener } from './call-listener.ts'
 import type { StreamEnd } from './stream-reader.ts'
 
 /** Who is told what happens to a stream: the driver of its connection. Only told while not busy. */
@@ -37,10 +39,12 @@ export interface StreamSink {
   tellClosingLater (waiting: Waiting<StreamAdapter>): void
   /** Takes {@link tellClosingLater} back. */
   tellClosingNever (waiting: Waiting<StreamAdapter>): void
-  /** This side is closed, and nobody reads. */
+  /** This side is closed, or reads no more after that. */
   streamClosing (port: StreamAdapter): void
   /** The stream no longer holds its connection open. May be called at any time. */
   ignoreForKeepAlive (port: StreamAdapter): void
+  /** A listener that the user of the stream has added for `type` threw, or rejected. May be called at any time. */
+  listenerThrew (port: StreamAdapter, type: string, cause: unknown): void
 }
 
 /** What a negotiation is given at a time: the rest of a flood stays in the stream, where it is not copied for every turn. */
@@ -64,6 +68,12 @@ export function isOfBehaviour (stream: Stream): boolean {
 
 /** What every adopted stream gets: shared functions, so that a stream costs no closure. */
 const ADOPTED_METHODS = {
+  addEventListener (this: Adopted, type: string, listener: Listener<Event> | null, options?: boolean | AddEventListenerOptions): void {
+    this[ADAPTER].addListener(type, listener, options)
+  },
+  removeEventListener (this: Adopted, type: string, listener?: Listener<Event> | null, options?: boolean | EventListenerOptions): void {
+    this[ADAPTER].removeListener(type, listener, options)
+  },
   dispatchEvent (this: Adopted, event: Event): boolean {
     return this[ADAPTER].dispatch(event)
   },
@@ -93,13 +103,15 @@ const ADOPTED_METHODS = {
  * A stream that was opened lazily (`assumed`) is its user's and negotiated at the same time: this listener came first, so it
  * takes the bytes of the negotiation before any other sees them (HOST 7).
  */
-export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
+export class StreamAdapter extends OwnListener implements StreamPort<NegotiatedStream>, StreamEnd {
   readonly stream: NegotiatedStream
   places: StreamPlaces | undefined = undefined
   readonly #sink: StreamSink
   readonly #closeStream: Stream['close']
   readonly #closeReadOfStream: Stream['closeRead']
   readonly #dispatch: Stream['dispatchEvent']
+  readonly #addListener: EventTarget['addEventListener']
+  readonly #removeListener: EventTarget['removeEventListener']
   /** The host negotiated it, and counts its bytes by itself. */
   readonly #isHosted: boolean
   #phase: 'waiting' | 'negotiating' | 'assumed' | 'accepted' | 'done' = 'waiting'
@@ -108,7 +120,7 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   #mayBeLost = false
   #hasToldEnd = false
   #hasToldClosing = false
-  /** Something was taken since the last time that somebody asked. */
+  /** Bytes came, or were taken, since the last time that somebody asked. */
   #hasTaken = false
   /** Waits to tell that this side was closed. */
   #closing: Waiting<StreamAdapter> | undefined
@@ -118,6 +130,8 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   /** Bytes are asked for again in the next turn. */
   #isLater = false
   #writer: StreamWriter | undefined
+  /** Made for the first listener of its user. */
+  #listeners: StreamListeners | undefined
   /** Nothing is read, as the peer does not take the answers to what it sent. */
   #isHeld = false
 
@@ -126,12 +140,15 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
    * @param sink - told what happens to it
    */
   constructor (stream: Stream, sink: StreamSink) {
+    super()
     this.#sink = sink
     this.#isHosted = stream.protocol !== ''
     /* eslint-disable @typescript-eslint/unbound-method -- called with the stream as `this`, by the methods of these names below */
     this.#closeStream = stream.close
     this.#closeReadOfStream = stream.closeRead
     this.#dispatch = stream.dispatchEvent
+    this.#addListener = stream.addEventListener
+    this.#removeListener = stream.removeEventListener
     /* eslint-enable @typescript-eslint/unbound-method */
     this.stream = Object.assign(stream, ADOPTED_METHODS, { [ADAPTER]: this })
     this.#remoteEnded = stream.remoteWriteStatus === 'closed' && !isOver(stream)
@@ -152,8 +169,24 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     return this.#isInUse && !this.#isOfHost
   }
 
+  /** The `addEventListener` of the stream. What a listener of its user throws harms this stream (S4.15); the host's are the host's. */
+  addListener (type: string, listener: Listener<Event> | null, options?: boolean | AddEventListenerOptions): void {
+    if (this.#isOfHost || listener instanceof OwnListener) {
+      this.#addListener.call(this.stream, type, listener, options)
+    } else if (listener !== null) {
+      this.#listeners ??= new StreamListeners((thrownFor, cause) => { this.#sink.listenerThrew(this, thrownFor, cause) })
+      this.#addListener.call(this.stream, type, this.#listeners.add(type, listener), options)
+    }
+  }
+
+  /** The `removeEventListener` of the stream. */
+  removeListener (type: string, listener: Listener<Event> | null | undefined, options?: boolean | EventListenerOptions): void {
+    const added = listener == null ? null : this.#listeners?.remove(type, listener) ?? listener
+    this.#removeListener.call(this.stream, type, added, options)
+  }
+
   /** Listener of the stream, while it is negotiated. */
-  handleEvent (event: StreamMessageEvent): void {
+  override handleEvent (event: StreamMessageEvent): void {
     this.#onBytes(event)
   }
 
@@ -170,6 +203,7 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
       this.#remoteEnded = true
       this.#doubtEnd()
     } else {
+      this.#hasTaken ||= type === 'message'
       return this.#dispatch.call(this.stream, event)
     }
     const isTaken = this.#dispatch.call(this.stream, event)
@@ -241,10 +275,11 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   }
 
   /** See {@link StreamPort}. */
-  wasRead (): boolean {
+  reading (): 'takes' | 'waits' | 'no' {
     const hasTaken = this.#hasTaken
     this.#hasTaken = false
-    return this.#isRead || (hasTaken && this.stream.readStatus === 'paused')
+    const isRead = this.#isRead
+    return hasTaken && (isRead || this.stream.readStatus === 'paused') ? 'takes' : isRead ? 'waits' : 'no'
   }
 
   /** See {@link StreamEnd}. */
@@ -255,6 +290,7 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   /** See {@link StreamEnd}. */
   readerStopped (): void {
     if (this.#isInUse && !this.#isOfHost && this.stream.writeStatus !== 'writable' && !isOver(this.stream)) {
+      this.#hasToldClosing = false
       this.#tellClosingLater()
     }
   }
@@ -350,14 +386,14 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
   }
 
   /**
-   * The host's `close()` ends one direction only. Whoever reads goes on reading, and nobody limits how long the host's own
-   * services may do so; any other stream is done with, and the peer has a limited time to end its side (S6.3). So has it when
-   * a reader leaves, or has paused the stream and does not take anything.
+   * The host's `close()` ends one direction only, and nobody limits how long the host's own services may go on reading. Of any
+   * other stream the peer has a limited time to end its side (S6.3): a short one if nobody reads, which begins anew when a reader
+   * leaves, or has paused the stream and does not take anything.
    */
   tellClosing (): void {
     if (this.#sink.isBusy) {
       this.#sink.whenIdle(() => { this.tellClosing() })
-    } else if (this.#isInUse && !this.#hasToldClosing && this.stream.writeStatus !== 'writable' && !this.#isRead) {
+    } else if (this.#isInUse && !this.#hasToldClosing && this.stream.writeStatus !== 'writable') {
       this.#hasToldClosing = true
       this.#sink.streamClosing(this)
     }

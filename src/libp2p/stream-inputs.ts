@@ -128,6 +128,11 @@ export class StreamInputs implements StreamSink {
     this.#turns.command(() => { this.#machine.ignoreForKeepAlive(port) })
   }
 
+  /** See {@link StreamSink}. */
+  listenerThrew (port: StreamAdapter, type: string, cause: unknown): void {
+    this.#turns.input(() => { this.#machine.handleListenerFault(port, `listener for ${type} of a stream`, cause) })
+  }
+
   #arrived (port: StreamAdapter): void {
     if (this.isBusy) {
       this.whenIdle(() => { this.#arrived(port) })

@@ -1,6 +1,6 @@
 import { allocUnsafe } from 'uint8arrays/alloc'
+import { toError } from '../core/to-error.ts'
 import { isOver } from './is-over.ts'
-import { toError } from './to-error.ts'
 import type { AbortOptions, MessageStream, StreamMuxer } from '@libp2p/interface'
 import type { Scheduler } from './scheduler.ts'
 

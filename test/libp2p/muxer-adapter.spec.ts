@@ -40,6 +40,7 @@ function ending () {
     passedThrough: () => {},
     isHidden: () => false,
     closeMuxer: async (options) => { await port.closeMuxer(options) },
+    listenerThrew: () => {},
     abortMuxer: (error) => { port.abortMuxer(error) }
   }
   const settle = async () => new Promise((resolve) => setImmediate(resolve))
