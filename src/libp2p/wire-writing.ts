@@ -11,7 +11,7 @@ const SMALL_BYTES = 2048
 const JOINED_BYTES = 8192
 
 /** What the first of them is copied into, in bytes; doubled as need be. */
-const FIRST_BYTES = 256
+const FIRST_BYTES = 128
 
 type Chunk = Parameters<MessageStream['send']>[0]
 
@@ -90,8 +90,20 @@ export class WireWriting {
       joined.set(this.#joined.subarray(0, this.#length))
       this.#joined = joined
     }
-    this.#joined.set(data.subarray(), this.#length)
-    this.#length = end
+    this.#copy(data, this.#joined)
+  }
+
+  /** A list piece by piece: as one array it would be copied twice. */
+  #copy (data: Chunk, joined: Uint8Array): void {
+    if (data instanceof Uint8Array) {
+      joined.set(data, this.#length)
+      this.#length += data.byteLength
+      return
+    }
+    for (const piece of data) {
+      joined.set(piece, this.#length)
+      this.#length += piece.byteLength
+    }
   }
 
   /** Returns whether the wire takes more. */
