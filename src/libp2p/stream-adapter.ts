@@ -228,13 +228,20 @@ export class StreamAdapter implements StreamPort<NegotiatedStream>, StreamEnd {
     this.stream.unshift(bytes)
   }
 
-  /** See {@link StreamPort}. The turn is the event loop's, so that who awaits the stream may still write first. */
+  /**
+   * See {@link StreamPort}. The turn is the event loop's, so that who awaits the stream may still write first; who writes in the
+   * very event needs none.
+   */
   assume (protocol: string, opening: Uint8Array): void {
     this.#phase = 'assumed'
     this.stream.protocol = protocol
     const lazy = new LazyUse(this.stream, this, opening)
     this.#lazy = lazy
-    this.#sink.nextTurn(() => { lazy.flush() })
+    this.#sink.whenIdle(() => {
+      if (lazy.isUnsent) {
+        this.#sink.nextTurn(() => { lazy.flush() })
+      }
+    })
   }
 
   /** See {@link StreamPort}. */
