@@ -23,7 +23,7 @@ export default matrix({
      * through `newStream` and `handle`; the ceiling, yamux without names.
      */
     variant: ['ours', 'lazy', 'stock', 'muxer'],
-    iterations: [200]
+    iterations: [100]
   },
   baseline: { variant: 'stock' },
   claims: [
