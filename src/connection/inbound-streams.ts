@@ -2,7 +2,7 @@ import { NEVER, addDuration, earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { toError } from '../core/to-error.ts'
 import { HandlerFault } from '../handler/handler-fault.ts'
-import { withRoute } from '../handler/route.ts'
+import { routed } from '../handler/route.ts'
 import { ListenerNegotiation } from '../negotiation/listener-negotiation.ts'
 import { NOT_OFFERED } from '../negotiation/outcome.ts'
 import { AgreedNegotiation } from './agreed-negotiation.ts'
@@ -329,7 +329,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   #handOver (stream: Inbound<Stream>, protocol: string, info: unknown, output: unknown, rest: Uint8Array | undefined): void {
     this.#negotiating.remove(stream)
     const event = { type: 'fully-negotiated-inbound', stream: stream.port.stream, protocol, info, output } as const
-    if (!this.#desk.handOver(stream, withRoute(event, stream.ticket.listing.listing), rest)) {
+    if (!this.#desk.handOver(stream, routed(event, stream.ticket.listing.listing), rest)) {
       this.#refuse(stream)
     }
   }
@@ -361,7 +361,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   #tellOwner (stream: Inbound<Stream>, protocol: string, info: unknown, kind: StreamUpgradeErrorKind, cause: unknown): void {
     const error = upgradeError(kind, this.#failure('upgrade', stream.ticket.startedAt), cause)
-    const event = withRoute({ type: 'listen-upgrade-error', info, protocol, error }, stream.ticket.listing.listing)
+    const event = routed({ type: 'listen-upgrade-error', info, protocol, error }, stream.ticket.listing.listing)
     this.#desk.outlet.task(this.#desk.root.onConnectionEvent(event), undefined)
   }
 

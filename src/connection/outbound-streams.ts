@@ -2,7 +2,7 @@ import { BoundedQueue } from '../core/bounded-queue.ts'
 import { earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { toError } from '../core/to-error.ts'
-import { hopOf, isUnder, withRoute } from '../handler/route.ts'
+import { hopOf, isUnder, routed } from '../handler/route.ts'
 import { RESET } from '../negotiation/outcome.ts'
 import { AgreedNegotiation } from './agreed-negotiation.ts'
 import { negotiationLimits } from './connection-config.ts'
@@ -388,7 +388,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> implements Unco
     this.#negotiating.remove(stream)
     const lazy = stream.machine.assumed !== undefined
     const event = { type: 'fully-negotiated-outbound', stream: stream.port.stream, protocol, info: requester.info, output, lazy } as const
-    if (!this.#desk.handOver(stream, withRoute(event, requester.hop), rest)) {
+    if (!this.#desk.handOver(stream, routed(event, requester.hop), rest)) {
       this.#failStream(stream, 'aborted', abortOf(HANDLER_LEFT, this.#failureOf(stream)))
     } else if (!this.#desk.counted.has(stream.port)) {
       this.unconfirmed.remove(stream.port)

@@ -40,6 +40,11 @@ export class LazyUse {
     stream.resume = () => { this.#setPaused(false) }
   }
 
+  /** Whether the opening waits for its user. */
+  get isUnsent (): boolean {
+    return this.#opening !== undefined
+  }
+
   /** Sends the opening, if nothing has yet: nothing that may be written is waited for any longer. */
   flush (): void {
     const opening = this.#opening
@@ -55,13 +60,20 @@ export class LazyUse {
   }
 
   /**
-   * Ends this side, without waiting for the peer to agree (S2.27). That the peer did not is no failure of closing (S2.26); the
-   * host's own `close` may reject then, or go on for ever, if it was waiting for the link.
+   * Ends this side, without waiting for the peer to agree (S2.27).
    *
    * @param close - the host's
    */
-  async close (close: () => Promise<void>): Promise<void> {
+  close (close: () => Promise<void>): Promise<void> {
     this.flush()
+    return this.#isConfirmed ? close() : this.#closeUnconfirmed(close)
+  }
+
+  /**
+   * That the peer did not agree is no failure of closing (S2.26); the host's own `close` may reject then, or go on for ever, if it
+   * was waiting for the link.
+   */
+  async #closeUnconfirmed (close: () => Promise<void>): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#stream.addEventListener('close', () => { resolve() }, { once: true })
       close().then(resolve, reject)

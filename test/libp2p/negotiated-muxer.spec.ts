@@ -202,7 +202,9 @@ describe('the wire of a wrapped muxer', () => {
     await source.open(opening)
     wire.send(Uint8Array.of(3))
     wire.send(Uint8Array.of(4))
-    scheduler.run(scheduler.microtasks)
+    while (scheduler.microtasks.length > 0) {
+      scheduler.run(scheduler.microtasks)
+    }
     expect(writes).toEqual([[1], [2], [3, 4]])
   })
 

@@ -27,7 +27,11 @@ class RecordingSink implements StreamSink {
     }
   }
 
+  /** Tasks that were put off. */
+  turns = 0
+
   nextTurn (task: () => void): void {
+    this.turns++
     setImmediate(task)
   }
 
@@ -701,6 +705,26 @@ describe('a stream that was opened lazily', () => {
     expect(sent).toEqual([])
     await tick()
     expect(sent).toEqual(['opening '])
+  })
+
+  it('asks for no turn when it was written to in the drain that handed it over', () => {
+    const { stream, sink, port } = adopted()
+    port.start()
+    sink.isBusy = true
+    port.assume('/a', bytesOf('opening '))
+    stream.send(bytesOf('one'))
+    sink.rest()
+    expect(sink.turns).toBe(0)
+  })
+
+  it('listens for no end while it closes, once the peer agreed', async () => {
+    const { stream, port } = assumed()
+    stream.send(bytesOf('one'))
+    port.accept('/a')
+    const before = stream.listenerCount('close')
+    const closed = stream.close()
+    expect(stream.listenerCount('close')).toBe(before)
+    await closed
   })
 
   it('sends the opening, then the end, without waiting for the peer (S2.27, N22)', async () => {
