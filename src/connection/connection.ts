@@ -446,7 +446,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
 
   /** Streams in use go on until the muxer closes, so the answers that some of them wait for still count. */
   #closingPass (): boolean {
-    return this.#streams.outbound.unconfirmed.advance() || this.#lifecycle.advance()
+    return this.#streams.outbound.unconfirmed?.advance() === true || this.#lifecycle.advance()
   }
 
   #serveInbox (): boolean {

@@ -98,7 +98,7 @@ function wrapFactory (factory: StreamMuxerFactory): StreamMuxerFactory {
  * Stands between a connection of the host and its muxer. Until the swarm has taken it over it holds no state and lets
  * everything through.
  */
-export class NegotiatedMuxer extends StreamEvents implements StreamMuxer {
+export class NegotiatedMuxer extends StreamEvents implements StreamMuxer, EventListenerObject {
   /** The muxer that does the work. */
   readonly inner: StreamMuxer
   /** Set when the connection opens. */
@@ -181,7 +181,7 @@ export class NegotiatedMuxer extends StreamEvents implements StreamMuxer {
     super.addEventListener(type, listener, options)
     if (!this.#isAttached) {
       this.#isAttached = true
-      this.inner.addEventListener('stream', ({ detail: stream }) => { this.#onStream(stream) })
+      this.inner.addEventListener('stream', this)
     }
   }
 
@@ -201,6 +201,16 @@ export class NegotiatedMuxer extends StreamEvents implements StreamMuxer {
     this.#writing?.flush()
   }
 
+  /** Listener of the inner muxer: the remote opened a stream. */
+  handleEvent ({ detail: stream }: CustomEvent<Stream>): void {
+    this.#countStream()
+    if (this.owner === undefined || stream.protocol !== '') {
+      this.emit(stream)
+    } else {
+      this.owner.inboundStream(stream)
+    }
+  }
+
   /** Gives a stream to the host. */
   emit (stream: Stream): void {
     this.safeDispatchEvent('stream', { detail: stream })
@@ -213,15 +223,6 @@ export class NegotiatedMuxer extends StreamEvents implements StreamMuxer {
     this.#streamsSeen++
     if (this.#streamsSeen === JOIN_FROM_STREAM) {
       this.#writing = new WireWriting(this.#wire, this.inner, this.#scheduler)
-    }
-  }
-
-  #onStream (stream: Stream): void {
-    this.#countStream()
-    if (this.owner === undefined || stream.protocol !== '') {
-      this.emit(stream)
-    } else {
-      this.owner.inboundStream(stream)
     }
   }
 }
