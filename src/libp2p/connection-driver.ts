@@ -59,18 +59,15 @@ export interface DrivenConnection {
  * and what the machine wants is done to them. It has one timer, which is armed anew whenever a drain is over.
  */
 export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUser, ProtocolHolder {
-  readonly id: ConnectionId
-  readonly peer: PeerId
   readonly host: HostConnection
-  /** Who negotiates its streams: the swarm, or the host (S1.5). */
-  readonly mode: ConnectionMode
+  readonly #muxer: NegotiatedMuxer | undefined
   readonly #machine: Connection<NegotiatedStream>
   readonly #turns: ConnectionTurns
   readonly #streams: StreamInputs
   readonly #timer: Timer
   readonly #hostStreams: HostStreams
   readonly #port: MuxerAdapter
-  readonly #scheduler: Scheduler
+  readonly #components: ConnectionDriverComponents
   /** Made when somebody waits for the end. */
   #closed: Wait<void> | undefined
   #hasClosed = false
@@ -82,25 +79,21 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
    * @param wake - asks the swarm to poll it
    */
   constructor (components: ConnectionDriverComponents, { id, host, muxer }: DrivenConnection, handler: AnyHandler, wake: () => void) {
-    const { driver, scheduler, budget, closing, config, hostProtocols, interest, meter } = components
-    this.id = id
-    this.peer = host.remotePeer
+    const { driver, scheduler, config, hostProtocols, interest, meter } = components
     this.host = host
-    this.mode = muxer === undefined ? 'hosted' : 'native'
     const source: StreamSource = muxer === undefined ? new HostedMuxer(host, this) : new InnerMuxer(muxer)
     this.#turns = new ConnectionTurns(driver, this)
     this.#timer = scheduler.timer(() => { this.#turns.input(wake) })
-    this.#scheduler = scheduler
+    this.#components = components
+    this.#muxer = muxer
     this.#port = new MuxerAdapter(host, source, scheduler, this)
     this.#machine = new Connection(
       { id, peer: host.remotePeer, direction: host.direction, handler, muxer: this.#port, wake, hostProtocols, interest, meter },
       config.connection,
       scheduler.now()
     )
-    this.#streams = new StreamInputs(this.#machine, this.#turns, scheduler, budget, closing, config)
-    this.#hostStreams = new HostStreams({
-      machine: this.#machine, turns: this.#turns, streams: this.#streams, source, muxer, scheduler, config, hostProtocols
-    })
+    this.#streams = new StreamInputs(this.#machine, this.#turns, components)
+    this.#hostStreams = new HostStreams(components, this.#machine, this.#turns, this.#streams, source, muxer)
     if (muxer !== undefined) {
       muxer.owner = this
       muxer.joinWrites(scheduler)
@@ -109,6 +102,21 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
   }
 
   // ---------------------------------------------------------------------------------------------------- getters
+
+  /** See {@link DrainedConnection}. */
+  get id (): ConnectionId {
+    return this.#machine.id
+  }
+
+  /** Who is at the other end. */
+  get peer (): PeerId {
+    return this.host.remotePeer
+  }
+
+  /** Who negotiates its streams: the swarm, or the host (S1.5). */
+  get mode (): ConnectionMode {
+    return this.#muxer === undefined ? 'hosted' : 'native'
+  }
 
   /** See {@link DrainedConnection}. */
   get isDrained (): boolean {
@@ -293,7 +301,7 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
   /** Resolves when the connection has ended. */
   async whenClosed (): Promise<void> {
     if (!this.#hasClosed) {
-      this.#closed ??= new Wait({ scheduler: this.#scheduler, action: 'Cannot close a connection' })
+      this.#closed ??= new Wait({ scheduler: this.#components.scheduler, action: 'Cannot close a connection' })
       await this.#closed.promise
     }
   }
