@@ -10,6 +10,7 @@ import { Wait } from './wait.ts'
 import type { AbortOptions, Connection as HostConnection, CreateStreamOptions, PeerId, Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { AnyHandler } from '../behaviour/connection-handler.ts'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
+import type { LazySignal } from '../behaviours/lazy-signal.ts'
 import type { ReadonlyProtocols } from '../connection/connection.ts'
 import type { ConnectionLoad, ConnectionMeter } from '../connection/connection-meter.ts'
 import type { ConnectionOutput, ConnectionReport, HandlerTask, ReportInterest } from '../connection/connection-output.ts'
@@ -24,6 +25,7 @@ import type { HostProtocolFeed } from './host-protocols.ts'
 import type { MuxerUser } from './muxer-adapter.ts'
 import type { MuxerOwner, NegotiatedMuxer } from './negotiated-muxer.ts'
 import type { NextTurn } from './next-turn.ts'
+import type { OwnDial } from './own-dial.ts'
 import type { ProtocolHolder } from './protocol-changes.ts'
 import type { Scheduler, Timer } from './scheduler.ts'
 import type { StreamAdapter } from './stream-adapter.ts'
@@ -52,6 +54,10 @@ export interface DrivenConnection {
   readonly host: HostConnection
   /** Undefined in hosted mode: the muxer is not wrapped. */
   readonly muxer: NegotiatedMuxer | undefined
+  /** Ends with the connection. */
+  readonly lifetime: LazySignal
+  /** The dial of the swarm that it came from. */
+  readonly dial: OwnDial | undefined
 }
 
 /**
@@ -61,6 +67,8 @@ export interface DrivenConnection {
 export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUser, ProtocolHolder {
   readonly host: HostConnection
   readonly #muxer: NegotiatedMuxer | undefined
+  readonly #lifetime: LazySignal
+  readonly #dial: OwnDial | undefined
   readonly #machine: Connection<NegotiatedStream>
   readonly #turns: ConnectionTurns
   readonly #streams: StreamInputs
@@ -78,7 +86,7 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
    * @param handler - what the behaviours made for it
    * @param wake - asks the swarm to poll it
    */
-  constructor (components: ConnectionDriverComponents, { id, host, muxer }: DrivenConnection, handler: AnyHandler, wake: () => void) {
+  constructor (components: ConnectionDriverComponents, { id, host, muxer, lifetime, dial }: DrivenConnection, handler: AnyHandler, wake: () => void) {
     const { driver, scheduler, config, hostProtocols, interest, meter } = components
     this.host = host
     const source: StreamSource = muxer === undefined ? new HostedMuxer(host, this) : new InnerMuxer(muxer)
@@ -86,6 +94,8 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
     this.#timer = scheduler.timer(() => { this.#turns.input(wake) })
     this.#components = components
     this.#muxer = muxer
+    this.#lifetime = lifetime
+    this.#dial = dial
     this.#port = new MuxerAdapter(host, source, scheduler, this)
     this.#machine = new Connection(
       { id, peer: host.remotePeer, direction: host.direction, handler, muxer: this.#port, wake, hostProtocols, interest, meter },
@@ -296,6 +306,12 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
   /** Whether the host wants the peer kept. */
   peerTag (isKept: boolean): void {
     this.#turns.input(() => { this.#machine.handlePeerTag(isKept) })
+  }
+
+  /** All that it had to say has been taken: tells whoever holds a signal of its life. */
+  ended (cause: unknown): void {
+    this.#lifetime.abort(cause)
+    this.#dial?.abort(cause)
   }
 
   /** Resolves when the connection has ended. */
