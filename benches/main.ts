@@ -7,4 +7,5 @@ import { compiled } from './compiled.ts'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const suites = readdirSync(folder).filter(name => name.endsWith('.bench.ts'))
-process.exitCode = await main(process.argv.slice(2), compiled(suites.map(name => `${folder}${name}`)))
+const args = process.argv.slice(2)
+process.exitCode = await main(args, compiled(suites.map(name => `${folder}${name}`), args))

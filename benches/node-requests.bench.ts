@@ -24,7 +24,7 @@ export default matrix({
     inflight: [1, 16],
     /** The behaviour `requestResponse`; what one writes over `newStream` and `handle`; the same over yamux without names. */
     variant: ['ours', 'stock', 'muxer'],
-    iterations: [200]
+    iterations: [100]
   },
   baseline: { variant: 'stock' },
   setup: async ({ variant, transport, inflight }) => ({ requests: await REQUESTS[variant](transport), bytes: new Uint8Array(REQUEST_BYTES), inflight }),

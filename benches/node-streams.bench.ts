@@ -20,7 +20,7 @@ export default matrix({
     inflight: [1, 16, 100],
     /** Through the handlers of a behaviour; through `newStream` and `handle`; the ceiling, yamux without names. */
     variant: ['ours', 'stock', 'muxer'],
-    iterations: [200]
+    iterations: [100]
   },
   baseline: { variant: 'stock' },
   claims: [

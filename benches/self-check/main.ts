@@ -18,7 +18,8 @@ const FOUND = 0.95
 /** Verdicts that may be wrong, of 40. */
 const FALSE_VERDICTS = 1
 
-const CELLS = compiled([fileURLToPath(new URL('cells.bench.ts', import.meta.url))])
+const ARGS = process.argv.slice(2)
+const CELLS = compiled([fileURLToPath(new URL('cells.bench.ts', import.meta.url))], ARGS)
 
 const atDefaults = await comparisons('base,same,slower-10')
 const withMore = await comparisons('base,slower-5', '--processes', '12', '--rounds', '2')
@@ -34,7 +35,7 @@ async function comparisons (variants: string, ...args: string[]): Promise<Compar
   const folder = mkdtempSync(join(tmpdir(), 'self-check-'))
   const file = join(folder, 'report.json')
   try {
-    const code = await main(['--where', `variant=${variants}`, '--no-memory', '--json', file, ...args, ...process.argv.slice(2)], CELLS)
+    const code = await main(['--where', `variant=${variants}`, '--no-memory', '--json', file, ...args, ...ARGS], CELLS)
     if (code !== 0) {
       process.exit(code)
     }

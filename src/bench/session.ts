@@ -123,12 +123,11 @@ export class Session {
 
   async #measure (lane: Lane, draft: Draft, seed: number, round: number): Promise<void> {
     const { sampling, isMemoryMeasured, rounds, seeds } = this.#options
-    const isFirst = round === 1
-    // It costs as much as a sample, so a short run checks it in one process only.
-    const isLinearityChecked = isFirst && (rounds > 1 || seed === seeds[0])
+    // Both cost as much as a sample, so a short run does them in one process only.
+    const isLookedInto = round === 1 && (rounds > 1 || seed === seeds[0])
     const outcome = await lane.measure({
       ...draft.cell.task,
-      ...(sampling === undefined ? {} : { sampling: { ...sampling, isMemoryMeasured: isMemoryMeasured && isFirst, isLinearityChecked } }),
+      ...(sampling === undefined ? {} : { sampling: { ...sampling, isMemoryMeasured: isMemoryMeasured && isLookedInto, isLinearityChecked: isLookedInto } }),
       ...(draft.calibration === undefined ? {} : { calibration: draft.calibration })
     })
     switch (outcome.type) {

@@ -16,6 +16,9 @@ const MAX_DOUBLINGS = 30
  * @param by - what may be doubled: the iterations of each run, or the runs of each call
  */
 export async function calibrate (body: Body, runtime: Runtime, by: 'iterations' | 'repeat'): Promise<void> {
+  if (await callTime(body, runtime) >= CALIBRATION_MS) {
+    return
+  }
   const end = runtime.now() + CALIBRATION_MS
   for (let doublings = 0; doublings < MAX_DOUBLINGS && !body.hasFailed;) {
     const fastest = Math.min(await callTime(body, runtime), await callTime(body, runtime), await callTime(body, runtime))
@@ -60,6 +63,7 @@ const MAX_STRETCH = 7
 export async function warmUp (body: Body, runtime: Runtime, leastMs: number): Promise<boolean> {
   const start = runtime.now()
   const blockMs = leastMs / BLOCKS
+  // Steady in comparison to that: a call as long as the whole warm-up is enough.
   let before = Infinity
   for (;;) {
     const perCall = await block(body, runtime, blockMs)

@@ -75,6 +75,22 @@ describe('which cells', () => {
 })
 
 describe('a run', () => {
+  it.each([
+    ['--quick', [1]],
+    ['--rounds=2', [1, 2]]
+  ])('%s counts bytes and looks at linearity in the first round of processes %j', async (amounts, seeds) => {
+    const host = hostWith(two)
+    const lookedInto: unknown[] = []
+    host.onTask = ({ cell, sampling }, place) => {
+      if (cell === 'sample/size=1/variant=slow') {
+        lookedInto.push({ place, bytes: sampling?.isMemoryMeasured, linearity: sampling?.isLinearityChecked })
+      }
+    }
+    await host.run(amounts, ...FAST, '--processes', '2', '--filter', 'size=1/variant=slow')
+    expect(lookedInto.filter(task => (task as { bytes: boolean }).bytes)).toHaveLength(2 * seeds.length)
+    expect(lookedInto.filter(task => (task as { linearity: boolean }).linearity)).toHaveLength(2 * seeds.length)
+  })
+
   it('prints what it will take, a line a round, a table and the controls', async () => {
     const { code, stdout, stderr } = await hostWith(two).run(...FAST, '--where', 'size=1,10')
     expect(code).toBe(0)

@@ -93,6 +93,15 @@ describe('measure', () => {
     expect(again.calibration).toEqual(calibration)
   })
 
+  it('spends one call on finding out that a call is long', async () => {
+    let calls = 0
+    await figures(benchOf({
+      run: (_, iterations) => { calls++; machine.spend(1e9); return iterations }
+    }), { sampling: { ...SAMPLING, samples: 1, isMemoryMeasured: false, isLinearityChecked: false } })
+    // The first one, that one, a warm-up that it fills, and the sample.
+    expect(calls).toBe(4)
+  })
+
   it('repeats calls, not iterations, when the axis iterations is there', async () => {
     const asked = new Set<number>()
     const { calibration, samples } = await figures(benchOf({
