@@ -71,7 +71,8 @@ export class Admissions implements GateKeeper {
   /** See {@link GateKeeper}. */
   denyUpgraded (direction: Direction, peer: PeerId, wire: MultiaddrConnection): Answer {
     const address = withPeer(wire.remoteAddr, peer)
-    const admission = this.#byTimeline.get(wire.timeline) ?? this.#begin(new Admission(direction, address, this.#dialFor(direction, peer, wire.remoteAddr)), wire)
+    const admission = this.#byTimeline.get(wire.timeline)
+      ?? this.#begin(new Admission(direction, address, this.#dialFor(direction, peer, wire.remoteAddr)), wire)
     admission.peer = peer
     return isRelayed(address)
       ? admission.isOver
