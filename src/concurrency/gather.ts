@@ -5,6 +5,7 @@
  */
 
 import { fillIn, sortMembers } from './members.ts'
+import { fulfil, outcomesOf } from './outcomes.ts'
 
 /** What members turn out to be: of a tuple, each by its type. */
 export type Gathered<Members extends Iterable<unknown>> = Members extends readonly unknown[]
@@ -43,7 +44,7 @@ export function gatherOutcomes (members: Iterable<unknown>): unknown {
   if (promises.length === 0) {
     return fulfil(values)
   }
-  const all = Promise.all(promises).then(fulfil, () => outcomesInTurn(promises))
+  const all = outcomesOf(promises)
   return places === undefined ? all : all.then(outcomes => fillIn(fulfil(values), places, outcomes))
 }
 
@@ -64,32 +65,7 @@ export function gatherSuccess (members: Iterable<unknown>): Promise<void> | unde
  */
 export function gatherEnd (members: Iterable<unknown>): Promise<void> | undefined {
   const { promises } = sortMembers(members, true)
-  return promises.length === 0 ? undefined : Promise.all(promises).then(nothing, () => outcomesInTurn(promises).then(nothing))
-}
-
-/** After a failure. Each is awaited although one after the other: `Promise.all` has them handled already. */
-async function outcomesInTurn (promises: readonly unknown[]): Promise<Array<PromiseSettledResult<unknown>>> {
-  const outcomes: Array<PromiseSettledResult<unknown>> = []
-  for (const promise of promises) {
-    try {
-      outcomes.push(fulfilled(await promise))
-    } catch (reason) {
-      outcomes.push({ status: 'rejected', reason })
-    }
-  }
-  return outcomes
-}
-
-/** In place, as every array of 100 000 counts. */
-function fulfil (values: unknown[]): unknown[] {
-  for (let at = 0; at < values.length; at++) {
-    values[at] = fulfilled(values[at])
-  }
-  return values
-}
-
-function fulfilled<Value> (value: Value): PromiseFulfilledResult<Value> {
-  return { status: 'fulfilled', value }
+  return promises.length === 0 ? undefined : outcomesOf(promises).then(nothing)
 }
 
 function nothing (): void {}
