@@ -41,9 +41,7 @@ export type { ConnectionComponents, HostProtocols, ReadonlyProtocols } from './c
 
 /** One connection: see above for how to drive it, and `ConnectionInit` for its options. */
 export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> {
-  readonly id: ConnectionId
-  readonly peer: unknown
-  readonly direction: Direction
+  readonly #components: Pick<ConnectionComponents<FromBehaviour, ToBehaviour, Stream>, 'id' | 'peer' | 'direction'>
   readonly #outlet: Outlet<Stream, ToBehaviour>
   readonly #root: RootHandler<FromBehaviour, ToBehaviour>
   readonly #sets: ProtocolSets<Stream, FromBehaviour, ToBehaviour>
@@ -64,17 +62,15 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
    * @throws TypeError or RangeError for an option out of its range
    */
   constructor (components: ConnectionComponents<FromBehaviour, ToBehaviour, Stream>, init: ConnectionInit, now: Instant) {
-    const { id, peer, direction, handler, muxer, hostProtocols, interest, meter } = components
+    const { handler, muxer, hostProtocols } = components
     const config = parseConnectionConfig(init)
     const turn = new Turn(components)
-    const outlet = new Outlet<Stream, ToBehaviour>(id, peer, now, meter)
+    const outlet = new Outlet<Stream, ToBehaviour>(components, now)
     const root = new RootHandler<FromBehaviour, ToBehaviour>(handler, outlet, turn)
-    const sets = new ProtocolSets({ outlet, root, config, host: hostProtocols?.list, interest, waker: turn })
+    const sets = new ProtocolSets({ outlet, root, config, waker: turn })
     const streams = new ConnectionStreams({ outlet, root, config, muxer, local: sets.local, remote: sets.remote, hostProtocols, waker: turn })
     const inbox = new Inbox<FromBehaviour>(config.maxQueuedBehaviourEvents)
-    this.id = id
-    this.peer = peer
-    this.direction = direction
+    this.#components = components
     this.#turn = turn
     this.#outlet = outlet
     this.#root = root
@@ -89,6 +85,21 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
   }
 
   // ---------------------------------------------------------------------------------------------------- getters
+
+  /** As it was given. */
+  get id (): ConnectionId {
+    return this.#components.id
+  }
+
+  /** Who is at the other end, as it was given. */
+  get peer (): unknown {
+    return this.#components.peer
+  }
+
+  /** Who opened it, as it was given. */
+  get direction (): Direction {
+    return this.#components.direction
+  }
 
   /** What this side accepts on this connection now. */
   get localProtocols (): ReadonlyProtocols {
@@ -458,7 +469,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
 
   /** Streams in use go on until the muxer closes, so the answers that some of them wait for still count. */
   #closingPass (): boolean {
-    return this.#streams.outbound.unconfirmed.advance() || this.#lifecycle.advance()
+    return this.#streams.outbound.unconfirmed?.advance() === true || this.#lifecycle.advance()
   }
 
   #serveInbox (): boolean {

@@ -120,6 +120,7 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
     }
     if (next !== before && next.activity === 'idle') {
       outlet.report({ type: 'connection-idle', until: next.until })
+      outlet.outputs.trim()
     }
     this.#interrupted = next.activity === 'busy' && before.activity === 'idle' ? before : undefined
     this.#status = next

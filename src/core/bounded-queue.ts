@@ -72,6 +72,13 @@ export class BoundedQueue<Value> implements Iterable<Value> {
     return before - this.#size
   }
 
+  /** Gives the memory back, if nothing is held. */
+  trim (): void {
+    if (this.#size === 0) {
+      this.clear()
+    }
+  }
+
   /** Forgets everything, and gives the memory of a large ring back. */
   clear (): void {
     this.#ring = EMPTY

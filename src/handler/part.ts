@@ -108,10 +108,9 @@ export class Part extends WokenPart<Part> {
         this.names = listing
         return listing !== names
       }
-      this.#listing = new LastListing()
-      this.#listing.names = names
+      this.#listing = new LastListing(names)
     }
-    this.#listing.update(listing)
+    this.#listing = this.#listing.next(listing)
     this.names = this.#listing.names
     return this.names !== names
   }

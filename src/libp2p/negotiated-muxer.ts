@@ -101,7 +101,7 @@ function wrapFactory (factory: StreamMuxerFactory): StreamMuxerFactory {
  * Stands between a connection of the host and its muxer. Until the swarm has taken it over it holds no state and lets
  * everything through.
  */
-export class NegotiatedMuxer extends StreamEvents implements StreamMuxer {
+export class NegotiatedMuxer extends StreamEvents implements StreamMuxer, EventListenerObject {
   /** The muxer that does the work. */
   readonly inner: StreamMuxer
   /** Set when the connection opens. */
@@ -184,7 +184,7 @@ export class NegotiatedMuxer extends StreamEvents implements StreamMuxer {
     super.addEventListener(type, listener, options)
     if (!this.#isAttached) {
       this.#isAttached = true
-      this.inner.addEventListener('stream', ({ detail: stream }) => { this.#onStream(stream) })
+      this.inner.addEventListener('stream', this)
     }
   }
 
@@ -202,6 +202,16 @@ export class NegotiatedMuxer extends StreamEvents implements StreamMuxer {
   /** Writes what waits to be joined: the host ends what lies below the wire by itself. */
   flush (): void {
     this.#writing?.flush()
+  }
+
+  /** Listener of the inner muxer: the remote opened a stream. */
+  handleEvent ({ detail: stream }: CustomEvent<Stream>): void {
+    this.#countStream()
+    if (this.owner === undefined || stream.protocol !== '') {
+      this.emit(stream)
+    } else {
+      this.owner.inboundStream(stream)
+    }
   }
 
   /** Gives a stream to the host. */
@@ -225,15 +235,6 @@ export class NegotiatedMuxer extends StreamEvents implements StreamMuxer {
     this.#streamsSeen++
     if (this.#streamsSeen === JOIN_FROM_STREAM) {
       this.#writing = new WireWriting(this.#wire, this.inner, this.#scheduler)
-    }
-  }
-
-  #onStream (stream: Stream): void {
-    this.#countStream()
-    if (this.owner === undefined || stream.protocol !== '') {
-      this.emit(stream)
-    } else {
-      this.owner.inboundStream(stream)
     }
   }
 }
