@@ -5,7 +5,7 @@ import { ping } from 'libp2p-behaviours/ping'
 import { requestResponse } from 'libp2p-behaviours/request-response'
 import { CHAT, bytesOf, chat, textOf } from '../support/chat.ts'
 import { eventOf, until, within } from '../support/deadline.ts'
-import { ANY_STACK, STACKS, connect, connectionTo, stockNode, stopNodes, swarmNode, untilReset } from '../support/nodes.ts'
+import { ANY_STACK, SEES_RESETS, STACKS, connect, connectionTo, stockNode, stopNodes, swarmNode, untilReset } from '../support/nodes.ts'
 import type { ComponentLogger, PeerId } from '@libp2p/interface'
 import type { ConnectionEvent, ConnectionHandler, NegotiatedStream, NetworkBehaviour, PollContext, ToSwarm } from 'libp2p-behaviours'
 
