@@ -8,7 +8,7 @@ export default defineConfig({
   test: {
     name: 'unit',
     include: ['test/**/*.spec.ts'],
-    exclude: ['test/integration/**', 'test/compliance/**'],
+    exclude: ['test/integration/**', 'test/compliance/**', 'test/interop/**'],
     typecheck: {
       enabled: true,
       include: ['test/types/**/*.test-d.ts'],

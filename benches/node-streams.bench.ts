@@ -18,8 +18,11 @@ export default matrix({
     protocols: [1, 10, 100, 1000],
     /** Streams at a time. */
     inflight: [1, 16, 100],
-    /** Through the handlers of a behaviour; through `newStream` and `handle`; the ceiling, yamux without names. */
-    variant: ['ours', 'stock', 'muxer'],
+    /**
+     * Through the handlers of a behaviour; the same, and writing before the peer agreed, as its protocols are known (V1Lazy);
+     * through `newStream` and `handle`; the ceiling, yamux without names.
+     */
+    variant: ['ours', 'lazy', 'stock', 'muxer'],
     iterations: [100]
   },
   baseline: { variant: 'stock' },
@@ -28,9 +31,10 @@ export default matrix({
     { where: { transport: 'tcp', protocols: 1, variant: 'ours' }, to: { variant: 'stock' }, ratio: [0, 1 / 2.4] },
     { where: { protocols: 1, variant: 'ours' }, to: { variant: 'muxer' }, ratio: [0, 1 / 0.55] }
   ],
-  // A muxer knows no protocols. What they cost is seen at 16 in flight; whether that depends on how many are, at the ends.
+  // A muxer knows no protocols, and who is lazy pays the same for them. What they cost is seen at 16 in flight; whether that
+  // depends on how many are, at the ends.
   exclude: ({ variant, protocols, inflight }) =>
-    variant === 'muxer' ? protocols > 1 : inflight !== 16 && protocols > 1 && protocols < 1000,
+    variant === 'muxer' || variant === 'lazy' ? protocols > 1 : inflight !== 16 && protocols > 1 && protocols < 1000,
   setup: async ({ variant, transport, protocols, inflight }): Promise<State> => ({
     exchange: await exchangeOf(variant, transport, protocols), inflight
   }),

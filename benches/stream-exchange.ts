@@ -8,7 +8,7 @@ import type {
 import type { Transport } from './node-pairs.ts'
 
 /** Who opens the streams. */
-export type Variant = 'ours' | 'stock' | 'muxer'
+export type Variant = 'ours' | 'lazy' | 'stock' | 'muxer'
 
 /** Two connected nodes, one of which opens streams to the other. */
 export interface Exchange {
@@ -27,7 +27,8 @@ export interface Exchange {
 export async function exchangeOf (variant: Variant, transport: Transport, protocols: number): Promise<Exchange> {
   const names = namesOf(protocols)
   switch (variant) {
-    case 'ours': return await ours(transport, names)
+    case 'ours': return await ours(transport, names, false)
+    case 'lazy': return await ours(transport, names, true)
     case 'stock': return await stock(transport, names)
     case 'muxer': return await bare(transport)
   }
@@ -38,8 +39,8 @@ const STREAMS = { maxInboundStreams: 1000, maxOutboundStreams: 1000 }
 
 const BYTE = Uint8Array.of(1)
 
-async function ours (transport: Transport, names: string[]): Promise<Exchange> {
-  const { ends: [dialer, listener], stop } = await ourPair(transport, () => ({ exchange: new ExchangeBehaviour(names) }))
+async function ours (transport: Transport, names: string[], lazy: boolean): Promise<Exchange> {
+  const { ends: [dialer, listener], stop } = await ourPair(transport, () => ({ exchange: new ExchangeBehaviour(names, lazy) }))
   const { exchange } = dialer.swarm.behaviours
   const { server } = listener.swarm.behaviours.exchange
   return {
@@ -145,10 +146,15 @@ class ServingEnd {
 class ExchangeBehaviour implements NetworkBehaviour {
   readonly protocols: readonly string[]
   readonly server = new Server()
+  readonly #lazy: boolean
   #handler: ExchangeHandler | undefined
 
-  constructor (protocols: readonly string[]) {
+  /**
+   * @param lazy - whether to write before the peer agreed
+   */
+  constructor (protocols: readonly string[], lazy: boolean) {
     this.protocols = protocols
+    this.#lazy = lazy
   }
 
   open (closed: () => void): void {
@@ -156,7 +162,7 @@ class ExchangeBehaviour implements NetworkBehaviour {
   }
 
   commitEstablished (): ExchangeHandler {
-    this.#handler = new ExchangeHandler(this.protocols, this.server)
+    this.#handler = new ExchangeHandler(this.protocols, this.#lazy, this.server)
     return this.#handler
   }
 }
@@ -164,17 +170,19 @@ class ExchangeBehaviour implements NetworkBehaviour {
 class ExchangeHandler implements ConnectionHandler<never, never, () => void> {
   readonly #protocols: readonly string[]
   readonly #wanted: readonly string[]
+  readonly #lazy: boolean
   readonly #server: Server
   readonly #requests = new Outbox<HandlerOutput<never, () => void>>()
 
-  constructor (protocols: readonly string[], server: Server) {
+  constructor (protocols: readonly string[], lazy: boolean, server: Server) {
     this.#protocols = protocols
     this.#wanted = protocols.slice(-1)
+    this.#lazy = lazy
     this.#server = server
   }
 
   open (closed: () => void): void {
-    this.#requests.push({ type: 'outbound-stream-request', protocols: this.#wanted, info: closed })
+    this.#requests.push({ type: 'outbound-stream-request', protocols: this.#wanted, info: closed, lazy: this.#lazy })
   }
 
   listenProtocols (): readonly string[] {
@@ -195,6 +203,10 @@ class ExchangeHandler implements ConnectionHandler<never, never, () => void> {
         this.#server.serve(event.stream)
         break
       case 'fully-negotiated-outbound':
+        // Otherwise the cell would not measure what its name says.
+        if (event.lazy !== this.#lazy) {
+          fail(new Error(`The stream was opened with lazy: ${event.lazy}`))
+        }
         new Client(event.stream, event.info).start()
         break
       case 'dial-upgrade-error':

@@ -1,3 +1,4 @@
+import { isError } from '../core/to-error.ts'
 import type { Direction } from '../core/ids.ts'
 
 /** Where a gate stands: before the peer is known, or before anybody is told of the connection. */
@@ -63,17 +64,12 @@ export type Check<Cause extends Error> = Denied<Cause> | PromiseLike<Denied<Caus
 
 /** By name, as a denial may have been made by another copy of this package. */
 export function isDenial (value: unknown): value is ConnectionDenied {
-  return value instanceof Error && value.name === 'ConnectionDenied' && value.cause instanceof Error
+  return isError(value) && value.name === 'ConnectionDenied' && isError(value.cause)
 }
 
 /** The same denial, as of `place`: what an author returned may be a constant, and is left alone. */
 export function placed (denied: ConnectionDenied, place: DenialPlace): ConnectionDenied {
   return new ConnectionDenied(denied.cause, place)
-}
-
-/** What was thrown, as the cause of a denial. */
-export function asCause (thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(`A gate threw ${typeof thrown}`, { cause: thrown })
 }
 
 function messageOf (cause: Error, { behaviour, stage, direction }: DenialPlace): string {

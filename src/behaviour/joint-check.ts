@@ -3,8 +3,9 @@
  * is faster.
  */
 
+import { toError } from '../core/to-error.ts'
 import { dropTasks } from '../handler/tasks.ts'
-import { ConnectionDenied, asCause, isDenial, placed } from './connection-denied.ts'
+import { ConnectionDenied, isDenial, placed } from './connection-denied.ts'
 import { under } from './key-path.ts'
 import type { Check, DenialPlace, Denied } from './connection-denied.ts'
 
@@ -72,7 +73,7 @@ function firstDenial (answers: readonly GateAnswer[], question: Question, from =
     if (isLater(check)) {
       return check.then(
         (denied) => denied === undefined ? firstDenial(answers, question, from + at + 1) : placed(denied, { ...question, behaviour }),
-        (reason: unknown) => new ConnectionDenied(asCause(reason), { ...question, behaviour })
+        (reason: unknown) => new ConnectionDenied(toError(reason), { ...question, behaviour })
       )
     }
     if (check !== undefined) {

@@ -1,9 +1,10 @@
 import { kindOf } from '../core/options.ts'
 import { PENDING } from '../core/poll.ts'
+import { toError } from '../core/to-error.ts'
 import { WokenPart } from '../core/woken-parts.ts'
 import { checkPolled } from '../handler/check-output.ts'
 import { dropTasks, isThenable } from '../handler/tasks.ts'
-import { ConnectionDenied, asCause, isDenial, placed } from './connection-denied.ts'
+import { ConnectionDenied, isDenial, placed } from './connection-denied.ts'
 import { under } from './key-path.ts'
 import { rollBack } from './network-behaviour.ts'
 import type { PeerId } from '@libp2p/interface'
@@ -82,7 +83,7 @@ export class BehaviourPart<Event = unknown> extends WokenPart<BehaviourPart<Even
       return denied === undefined ? undefined : this.#denied(denied, 'pending', attempt)
     } catch (cause) {
       this.#threw('commitPending', cause)
-      return this.#denied(new ConnectionDenied(asCause(cause)), 'pending', attempt)
+      return this.#denied(new ConnectionDenied(toError(cause)), 'pending', attempt)
     }
   }
 
@@ -99,7 +100,7 @@ export class BehaviourPart<Event = unknown> extends WokenPart<BehaviourPart<Even
       throw noHandler(answer)
     } catch (cause) {
       this.#threw('commitEstablished', cause)
-      return this.#denied(new ConnectionDenied(asCause(cause)), 'established', connection)
+      return this.#denied(new ConnectionDenied(toError(cause)), 'established', connection)
     }
   }
 
@@ -165,7 +166,7 @@ export class BehaviourPart<Event = unknown> extends WokenPart<BehaviourPart<Even
       return parseAnswer(ask(), method)
     } catch (cause) {
       this.#threw(method, cause)
-      return new ConnectionDenied(asCause(cause))
+      return new ConnectionDenied(toError(cause))
     }
   }
 

@@ -6,8 +6,9 @@
 
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { PENDING } from '../core/poll.ts'
+import { toError } from '../core/to-error.ts'
 import { AbortError } from '../errors.ts'
-import { ConnectionDenied, asCause, isDenial, placed } from './connection-denied.ts'
+import { ConnectionDenied, isDenial, placed } from './connection-denied.ts'
 import { refusedWhileOff } from './disabled.ts'
 import { unionOf } from './except.ts'
 import { isLater } from './joint-check.ts'
@@ -300,7 +301,7 @@ class ToggledBehaviour extends BehaviourWrapper {
       return ask()
     } catch (cause) {
       this.#outputs.push({ type: 'behaviour-fault', behaviour: '', method, cause })
-      return new ConnectionDenied(asCause(cause))
+      return new ConnectionDenied(toError(cause))
     }
   }
 }

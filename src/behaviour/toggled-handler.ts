@@ -14,6 +14,7 @@
 import { PENDING } from '../core/poll.ts'
 import { StreamUpgradeError } from '../errors.ts'
 import { IdleHandler } from '../handler/idle-handler.ts'
+import { Part } from '../handler/part.ts'
 import { REFUSED } from '../handler/refused.ts'
 import { hopOf, withRoute } from '../handler/route.ts'
 import { asTask, dropTasks } from '../handler/tasks.ts'
@@ -181,18 +182,23 @@ export class ToggledHandler extends HandlerWrapper {
     return undefined
   }
 
-  /** Tells what was missed, if it is on; false when it is off, also when it was switched off by what it was told. */
+  /** Tells what was missed, if it is on; false when it is off, also when it was switched off, or removed, by what it was told. */
   #catchUp (): boolean {
     if (this.#isOn) {
       this.#missed.tell((news) => {
-        if (this.#isOn) {
+        if (this.#mayHear) {
           this.#pass(news)
         } else {
           this.#missed.note(news)
         }
       })
     }
-    return this.#isOn
+    return this.#mayHear
+  }
+
+  /** One that was removed from its composition has its last word, and nothing else (S4.13). */
+  get #mayHear (): boolean {
+    return this.#isOn && !(this.#cx instanceof Part && this.#cx.hasLeft)
   }
 
   /** News that come late come inside a poll, which has no place for a promise. */

@@ -8,6 +8,7 @@
 
 import { decode, encode } from 'it-length-prefixed'
 import { concat } from 'uint8arrays/concat'
+import { isError } from '../core/to-error.ts'
 import { RemoteProtocolError, UnexpectedEOFError } from '../errors.ts'
 import { decodeIdentify, encodeIdentify, joinMessages } from './identify-message.ts'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
@@ -96,7 +97,7 @@ export async function readMessages (stream: NegotiatedStream, { maxMessageBytes,
 
 /** Errors of the reader by our names; those of the stream and ours are what they are. */
 function asOurs (thrown: unknown, maxMessageBytes: number): unknown {
-  const name = thrown instanceof Error ? thrown.name : ''
+  const name = isError(thrown) ? thrown.name : ''
   switch (name) {
     case 'InvalidDataLengthError':
       return new RemoteProtocolError(`Cannot read identify: a message must have at most ${maxMessageBytes} bytes`, 'too-long', undefined, { cause: thrown })

@@ -16,15 +16,15 @@
 
 import { NEVER, earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
+import { toError } from '../core/to-error.ts'
 import { TimeoutError } from '../errors.ts'
 import { Outbox } from '../handler/outbox.ts'
 import { SupportedProtocols } from '../protocols/supported-protocols.ts'
+import { HeardPushes } from './heard-pushes.ts'
 import { readMessages, splitMessage, writeMessages } from './identify-frames.ts'
 import { parseIdentify } from './identify-info.ts'
-import { saidAfter } from './identify-message.ts'
 import { IDENTIFY_PROTOCOL, IDENTIFY_PROTOCOLS, IDENTIFY_PUSH_PROTOCOL } from './identify-protocols.ts'
 import { Paced } from './paced.ts'
-import { asError } from './stream-io.ts'
 import { TimedSet } from './timed-set.ts'
 import type { Connection as HostConnection } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
@@ -45,10 +45,6 @@ const MAX_INBOUND_STREAMS = 4
 
 /** What came of streams and waits to be taken, when no other stream is let in: nobody takes events in a stall (S8.3). */
 const MAX_WAITING = 256
-
-/** Pushes of a peer that are taken in at once, and milliseconds until one more may be: an honest peer is slower. */
-const HEARD_BURST = 10
-const HEARD_INTERVAL_MS = 1000
 
 /** What went wrong: asking the peer, answering it, telling it of a change, or hearing of one. */
 export type IdentifyAction = 'ask' | 'answer' | 'push' | 'hear'
@@ -82,12 +78,6 @@ export type IdentifyPurpose = 'ask' | 'push'
 
 type Output = HandlerOutput<IdentifyEvent, IdentifyPurpose>
 
-/** What a peer said in pushes, and where, until it is taken in. */
-interface Heard {
-  readonly message: IdentifyMessage
-  readonly connection: HostConnection | undefined
-}
-
 /** Identify on one connection. */
 export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, IdentifyEvent, IdentifyPurpose> {
   readonly #config: IdentifyConfig
@@ -107,9 +97,7 @@ export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, Ident
   /** The peer refused a push, and there was no change since that it would have to be told, nor did it say that it takes them. */
   #isRefused = false
   #hasLeftOut = false
-  readonly #heardPace = new Paced(HEARD_BURST, HEARD_INTERVAL_MS)
-  /** Pushes that were not taken in yet, as one. */
-  #heard: Heard | undefined
+  readonly #heard = new HeardPushes()
   /** One message after the other is taken in, in the order in which they were read. */
   #taken: Promise<unknown> = Promise.resolve()
   /** Bounded where streams come in, each of which gives three values at most; those of our own are paced. */
@@ -141,7 +129,7 @@ export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, Ident
     const output = this.#outbox.poll(cx)
     const next = output === PENDING ? this.#request(cx.now) : output
     const nextPush = this.#mayPush ? this.#pace.nextAt : NEVER
-    cx.wakeAt(earliest(earliest(this.#streams.nextDeadline, nextPush), this.#heard === undefined ? NEVER : this.#heardPace.nextAt))
+    cx.wakeAt(earliest(earliest(this.#streams.nextDeadline, nextPush), this.#heard.nextAt))
     return next
   }
 
@@ -273,7 +261,7 @@ export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, Ident
     try {
       await work()
     } catch (thrown) {
-      const error = asError(thrown)
+      const error = toError(thrown)
       stream.abort(error)
       this.#failed(action, error)
     } finally {
@@ -300,25 +288,21 @@ export class IdentifyHandler implements ConnectionHandler<IdentifyCommand, Ident
     const message = await readMessages(stream, this.#config)
     await closeBoth(stream)
     if (type === 'pushed') {
-      const said = this.#heard?.message
-      this.#heard = { message: said === undefined ? message : saidAfter(said, message), connection: connection ?? this.#heard?.connection }
+      this.#heard.add({ message, connection })
       this.#cx?.wake()
     } else {
       // It is all that the peer says of itself, and newer.
-      this.#heard = undefined
+      this.#heard.clear()
       await this.#take(type, message, connection)
     }
   }
 
   /** Takes in what was pushed, if it is time. */
   #takeHeard (now: Instant): void {
-    const heard = this.#heard
-    if (heard === undefined || this.#heardPace.nextAt > now) {
-      return
+    const heard = this.#heard.take(now)
+    if (heard !== undefined) {
+      this.#take('pushed', heard.message, heard.connection).catch((thrown: unknown) => { this.#failed('hear', toError(thrown)) })
     }
-    this.#heard = undefined
-    this.#heardPace.take(now)
-    this.#take('pushed', heard.message, heard.connection).catch((thrown: unknown) => { this.#failed('hear', asError(thrown)) })
   }
 
   async #take (type: 'identified' | 'pushed', message: IdentifyMessage, connection: HostConnection | undefined): Promise<void> {

@@ -1,9 +1,10 @@
+import { toError } from '../core/to-error.ts'
 import { AbortError, InvalidStateError, StreamResetError } from '../errors.ts'
 import { checkEncoded, decoded } from './codec.ts'
 import { LazySignal } from './lazy-signal.ts'
 import { pauseReading, resumeReading } from './reading.ts'
 import { StreamScope } from './stream-scope.ts'
-import { asError, readToEnd, writeToEnd } from './stream-io.ts'
+import { readToEnd, writeToEnd } from './stream-io.ts'
 import type { StreamCloseEvent } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { EstablishedConnection } from '../behaviour/network-behaviour.ts'
@@ -78,7 +79,7 @@ export class InboundRequest<Request, Response> implements EventListenerObject {
       const bytes = await readToEnd(this.#stream, limits.maxRequestBytes, 'request')
       return { request: decoded((encoded) => codec.decodeRequest(encoded), bytes, 'request') }
     } catch (thrown) {
-      this.fail(asError(thrown))
+      this.fail(toError(thrown))
       return undefined
     }
   }
@@ -113,7 +114,7 @@ export class InboundRequest<Request, Response> implements EventListenerObject {
     try {
       await writeToEnd(this.#stream, bytes)
     } catch (thrown) {
-      const error = asError(thrown)
+      const error = toError(thrown)
       this.fail(error)
       throw error
     }

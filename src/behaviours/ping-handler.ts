@@ -17,10 +17,10 @@
 
 import { NEVER, addDuration } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
+import { toError } from '../core/to-error.ts'
 import { TimeoutError } from '../errors.ts'
 import { echo } from './echo.ts'
 import { PingStream } from './ping-stream.ts'
-import { asError } from './stream-io.ts'
 import type { ConnectionEvent, ConnectionHandler, HandlerOutput } from '../behaviour/connection-handler.ts'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { Instant } from '../core/instant.ts'
@@ -250,7 +250,7 @@ export class PingHandler implements ConnectionHandler<PingNow, PingReport> {
     try {
       await echo(stream, PAYLOAD_BYTES)
     } catch (thrown) {
-      stream.abort(asError(thrown))
+      stream.abort(toError(thrown))
     } finally {
       this.#inboundStreams--
     }

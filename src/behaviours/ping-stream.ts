@@ -1,5 +1,5 @@
+import { toError } from '../core/to-error.ts'
 import { RemoteProtocolError, StreamResetError, UnexpectedEOFError } from '../errors.ts'
-import { asError } from './stream-io.ts'
 import type { StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 
@@ -48,7 +48,7 @@ export class PingStream implements EventListenerObject {
     try {
       this.#stream.send(payload)
     } catch (thrown) {
-      this.#fail(asError(thrown))
+      this.#fail(toError(thrown))
     }
   }
 

@@ -8,9 +8,10 @@ import { ProtocolHandler, SHARED_OPTIONS, checkProtocolInit } from './protocol-h
 import { StreamScope } from './stream-scope.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
-import type { NetworkBehaviour } from '../behaviour/network-behaviour.ts'
+import type { EstablishedConnection, NetworkBehaviour } from '../behaviour/network-behaviour.ts'
 import type { ProtocolListing } from '../protocols/protocol-list.ts'
 import type { CallOptions, LazyOptions } from './call-options.ts'
+import type { LazySignal } from './lazy-signal.ts'
 import type { ProtocolCommand, ProtocolInit } from './protocol-handler.ts'
 import type { StreamContext } from './stream-callback.ts'
 
@@ -108,6 +109,7 @@ export class ProtocolBehaviour<Event> extends CallingBehaviour<Event, ProtocolCo
 
   constructor (init: ProtocolBehaviourInit<Event, object>) {
     const config = { ...init, protocols: parseListing(init.protocols, ACTION) }
+    const contextOf = (protocol: string, signal: LazySignal, connection: EstablishedConnection): StreamContext => new StreamScope(protocol, signal, connection)
     const peers = new PeerCalls<NegotiatedStream, ProtocolCommand>({
       action: 'Cannot open stream',
       maxOpen: MAX_OPEN_CALLS,
@@ -117,7 +119,7 @@ export class ProtocolBehaviour<Event> extends CallingBehaviour<Event, ProtocolCo
     super({
       peers,
       runOnLimitedConnection: init.runOnLimitedConnection ?? false,
-      handlerFor: (connection) => new ProtocolHandler(config, (protocol, signal) => new StreamScope(protocol, signal, connection))
+      handlerFor: (connection) => new ProtocolHandler(config, contextOf, connection)
     })
     this.#peers = peers
     this.protocols = config.protocols

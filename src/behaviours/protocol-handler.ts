@@ -77,7 +77,7 @@ export function protocolHandler<const Event = never> (init: ProtocolHandlerInit<
   const action = 'Cannot make a handler'
   checkProtocolInit(init, SHARED_OPTIONS, ['inbound', 'outbound', 'outboundFailed'], action)
   const config = { ...init, protocols: parseListing(init.protocols, action) }
-  return new ProtocolHandler<Event, HandlerContext>(config, (protocol, signal) => new HandlerScope(protocol, signal))
+  return new ProtocolHandler<Event, HandlerContext, undefined>(config, (protocol, signal) => new HandlerScope(protocol, signal), undefined)
 }
 
 interface SharedOptions {
@@ -113,20 +113,32 @@ export interface ProtocolHandlerConfig<Event, Context> extends ProtocolInit<Even
 
 type Info = Call<NegotiatedStream> | undefined
 
+/** Makes the context of a callback over one stream. */
+type ContextMaker<Context, Connection> = (protocol: string, signal: LazySignal, connection: Connection) => Context
+
 /** The machine behind both short forms. */
-export class ProtocolHandler<Event, Context> implements ConnectionHandler<ProtocolCommand, Event, Info> {
-  readonly inboundTimeoutMs: number
+export class ProtocolHandler<Event, Context, Connection> implements ConnectionHandler<ProtocolCommand, Event, Info> {
   readonly #config: ProtocolHandlerConfig<Event, Context>
-  readonly #contextOf: (protocol: string, signal: LazySignal) => Context
-  readonly #runs = new StreamRuns<Event>()
-  /** Not bounded here: requests come from commands, which the inbox of the connection bounds. */
-  readonly #requests = new Outbox<HandlerOutput<never, Info>>(Infinity)
+  readonly #contextOf: ContextMaker<Context, Connection>
+  readonly #connection: Connection
+  /** Made with the first stream, after which a poll follows, as after every event. */
+  #runs: StreamRuns<Event> | undefined
+  /** Made for the first request. Not bounded here: requests come from commands, which the inbox of the connection bounds. */
+  #requests: Outbox<HandlerOutput<never, Info>> | undefined
   #isClosing = false
 
-  constructor (config: ProtocolHandlerConfig<Event, Context>, contextOf: (protocol: string, signal: LazySignal) => Context) {
+  /**
+   * @param contextOf - shared by the handlers of all connections
+   * @param connection - given to `contextOf`
+   */
+  constructor (config: ProtocolHandlerConfig<Event, Context>, contextOf: ContextMaker<Context, Connection>, connection: Connection) {
     this.#config = config
     this.#contextOf = contextOf
-    this.inboundTimeoutMs = config.inboundTimeoutMs ?? 0
+    this.#connection = connection
+  }
+
+  get inboundTimeoutMs (): number {
+    return this.#config.inboundTimeoutMs ?? 0
   }
 
   listenProtocols (): ProtocolListing {
@@ -138,15 +150,16 @@ export class ProtocolHandler<Event, Context> implements ConnectionHandler<Protoc
   }
 
   poll (cx: PollContext): Poll<HandlerOutput<Event, Info>> {
-    const request = this.#requests.poll(cx)
+    const request = this.#requests?.poll(cx) ?? PENDING
     if (request !== PENDING) {
       return request
     }
-    const event = this.#runs.poll(cx)
+    const event = this.#runs?.poll(cx) ?? PENDING
     return event === PENDING ? PENDING : { type: 'notify-behaviour', event }
   }
 
   pollClose (cx: PollContext): Poll<Event | undefined> {
+    this.#runs ??= new StreamRuns()
     if (!this.#isClosing) {
       this.#isClosing = true
       this.#runs.end(new ConnectionClosedError('The connection closes'))
@@ -191,7 +204,7 @@ export class ProtocolHandler<Event, Context> implements ConnectionHandler<Protoc
         }
         break
       case 'cancel-call':
-        this.#requests.push({ type: 'cancel-outbound-request', token: command.call })
+        this.#ask({ type: 'cancel-outbound-request', token: command.call })
     }
   }
 
@@ -199,7 +212,12 @@ export class ProtocolHandler<Event, Context> implements ConnectionHandler<Protoc
     if (call !== undefined) {
       call.phase = 'open'
     }
-    this.#requests.push({ type: 'outbound-stream-request', protocols, timeoutMs, lazy, info: call, token: call })
+    this.#ask({ type: 'outbound-stream-request', protocols, timeoutMs, lazy, info: call, token: call })
+  }
+
+  #ask (request: HandlerOutput<never, Info>): void {
+    this.#requests ??= new Outbox(Infinity)
+    this.#requests.push(request)
   }
 
   #serve (stream: NegotiatedStream, protocol: string, callback: StreamCallback<Event, Context> | undefined): PromiseLike<void> | undefined {
@@ -207,7 +225,8 @@ export class ProtocolHandler<Event, Context> implements ConnectionHandler<Protoc
       stream.abort(new AbortError(`Nobody serves streams of "${protocol}" here`))
       return undefined
     }
-    return this.#runs.run(stream, signal => callback(stream, this.#contextOf(protocol, signal)) ?? undefined)
+    this.#runs ??= new StreamRuns()
+    return this.#runs.run(stream, signal => callback(stream, this.#contextOf(protocol, signal, this.#connection)) ?? undefined)
   }
 
   #give (stream: NegotiatedStream, call: Call<NegotiatedStream>): void {

@@ -5,12 +5,13 @@
 
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { PENDING } from '../core/poll.ts'
+import { toError } from '../core/to-error.ts'
 import { AbortError, TimeoutError } from '../errors.ts'
 import { Outbox } from '../handler/outbox.ts'
 import { InboundRequest } from './inbound-request.ts'
 import { namesOf } from './listing.ts'
 import { Seats } from './seats.ts'
-import { asError, readToEnd, writeToEnd } from './stream-io.ts'
+import { readToEnd, writeToEnd } from './stream-io.ts'
 import { TimedSet } from './timed-set.ts'
 import type { ConnectionEvent, ConnectionHandler, HandlerOutput } from '../behaviour/connection-handler.ts'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
@@ -179,7 +180,7 @@ export class RequestHandler<Request, Response> implements ConnectionHandler<Requ
         stream.abort(new AbortError('The peer answered before it had read the whole request'))
       }
     } catch (thrown) {
-      const error = asError(thrown)
+      const error = toError(thrown)
       stream.abort(error)
       call.reject(error)
     } finally {

@@ -1,7 +1,7 @@
 /** Whole messages over a stream: everything up to the end of one side. */
 
 import { concat } from 'uint8arrays/concat'
-import { RemoteProtocolError, StreamResetError } from '../errors.ts'
+import { RemoteProtocolError } from '../errors.ts'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 
 /**
@@ -29,9 +29,4 @@ export async function readToEnd (stream: NegotiatedStream, maxBytes: number, wha
 export async function writeToEnd (stream: NegotiatedStream, bytes: Uint8Array): Promise<void> {
   await stream.write(bytes)
   await stream.close()
-}
-
-/** Streams are reset with an error, but anything may be thrown. */
-export function asError (thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new StreamResetError('The stream failed', undefined, { cause: thrown })
 }

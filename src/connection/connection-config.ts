@@ -65,7 +65,12 @@ export interface ConnectionInit {
   closeTimeoutMs?: number | undefined
   /** Last events that the handler may give while closing. The rest is dropped, with a report. @default 10_000 */
   maxCloseEvents?: number | undefined
-  /** Milliseconds from the local close of a stream until it is reset, if the peer does not end it and nobody reads it. @default 5000 */
+  /**
+   * Milliseconds from the local close of a stream until it is reset, if the peer does not end it. As long as somebody reads, it is
+   * reset after 24 times as long without a byte.
+   *
+   * @default 5000
+   */
   streamCloseTimeoutMs?: number | undefined
 }
 

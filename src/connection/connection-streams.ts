@@ -1,10 +1,10 @@
 import { NEVER, earliest } from '../core/instant.ts'
+import { toError } from '../core/to-error.ts'
 import { ConnectionClosedError } from '../errors.ts'
 import { HandlerFault } from '../handler/handler-fault.ts'
 import { CountedStreams } from './counted-streams.ts'
 import { InboundStreams } from './inbound-streams.ts'
 import { OutboundStreams } from './outbound-streams.ts'
-import { asError } from './outlet.ts'
 import { StreamDesk } from './stream-desk.ts'
 import type { Instant } from '../core/instant.ts'
 import type { Waker } from '../core/poll.ts'
@@ -105,7 +105,7 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> implements Ne
 
   /** Bytes came; those of a stream that is past its negotiation are its reader's. */
   data (port: StreamPort<Stream>, bytes: Uint8Array): void {
-    const stream = this.outbound.unconfirmed.get(port) ?? this.#negotiating(port)
+    const stream = this.outbound.unconfirmed?.get(port) ?? this.#negotiating(port)
     if (stream !== undefined && stream.upgrading === undefined) {
       stream.machine.handleData(bytes)
       stream.wake()
@@ -114,14 +114,14 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> implements Ne
 
   /** The peer ended its side. */
   remoteEnded (port: StreamPort<Stream>): void {
-    const stream = this.outbound.unconfirmed.get(port) ?? this.#negotiating(port)
+    const stream = this.outbound.unconfirmed?.get(port) ?? this.#negotiating(port)
     stream?.machine.handleFin()
     stream?.wake()
   }
 
   /** The stream is gone: reset, lost, or closed on both sides. */
   ended (port: StreamPort<Stream>, error: Error | undefined): void {
-    this.outbound.unconfirmed.remove(port)
+    this.outbound.unconfirmed?.remove(port)
     if (this.counted.remove(port)) {
       return
     }
@@ -146,8 +146,8 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> implements Ne
     const fault = HandlerFault.of(reason, 'onConnectionEvent')
     this.#outlet.handlerError(fault)
     if (this.counted.remove(port)) {
-      this.outbound.unconfirmed.remove(port)
-      this.#outlet.tellMuxer(() => { port.reset(asError(fault.cause)) })
+      this.outbound.unconfirmed?.remove(port)
+      this.#outlet.tellMuxer(() => { port.reset(toError(fault.cause)) })
     }
   }
 
@@ -162,7 +162,7 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> implements Ne
     this.outbound.expire(now)
     this.inbound.expire(now)
     for (const port of this.counted.expire(now)) {
-      this.outbound.unconfirmed.remove(port)
+      this.outbound.unconfirmed?.remove(port)
       const error = new ConnectionClosedError('The peer did not end the stream in time after it was closed')
       this.#outlet.tellMuxer(() => { port.reset(error) })
     }
@@ -185,7 +185,7 @@ export class ConnectionStreams<Stream, FromBehaviour, ToBehaviour> implements Ne
   /** The connection has ended, and all streams with it. */
   forget (): void {
     this.counted.clear()
-    this.outbound.unconfirmed.clear()
+    this.outbound.unconfirmed?.clear()
   }
 
   #negotiating (port: StreamPort<Stream>): ReturnType<typeof this.inbound.get> | ReturnType<typeof this.outbound.get> {

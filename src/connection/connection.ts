@@ -13,7 +13,8 @@
 import { earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
 import { ConnectionClosedError } from '../errors.ts'
-import { parseConnectionConfig } from './connection-config.ts'
+import { HandlerFault } from '../handler/handler-fault.ts'
+import { parseConnectionConfig, remoteLimits } from './connection-config.ts'
 import { ConnectionStreams } from './connection-streams.ts'
 import { HandlerOutputs } from './handler-outputs.ts'
 import { HostNews } from './host-news.ts'
@@ -40,9 +41,7 @@ export type { ConnectionComponents, HostProtocols, ReadonlyProtocols } from './c
 
 /** One connection: see above for how to drive it, and `ConnectionInit` for its options. */
 export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> {
-  readonly id: ConnectionId
-  readonly peer: unknown
-  readonly direction: Direction
+  readonly #components: Pick<ConnectionComponents<FromBehaviour, ToBehaviour, Stream>, 'id' | 'peer' | 'direction'>
   readonly #outlet: Outlet<Stream, ToBehaviour>
   readonly #root: RootHandler<FromBehaviour, ToBehaviour>
   readonly #sets: ProtocolSets<Stream, FromBehaviour, ToBehaviour>
@@ -63,17 +62,15 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
    * @throws TypeError or RangeError for an option out of its range
    */
   constructor (components: ConnectionComponents<FromBehaviour, ToBehaviour, Stream>, init: ConnectionInit, now: Instant) {
-    const { id, peer, direction, handler, muxer, hostProtocols, interest, meter } = components
+    const { handler, muxer, hostProtocols } = components
     const config = parseConnectionConfig(init)
     const turn = new Turn(components)
-    const outlet = new Outlet<Stream, ToBehaviour>(id, peer, now, meter)
+    const outlet = new Outlet<Stream, ToBehaviour>(components, now)
     const root = new RootHandler<FromBehaviour, ToBehaviour>(handler, outlet, turn)
-    const sets = new ProtocolSets({ outlet, root, config, host: hostProtocols?.list, interest, waker: turn })
+    const sets = new ProtocolSets({ outlet, root, config, waker: turn })
     const streams = new ConnectionStreams({ outlet, root, config, muxer, local: sets.local, remote: sets.remote, hostProtocols, waker: turn })
     const inbox = new Inbox<FromBehaviour>(config.maxQueuedBehaviourEvents)
-    this.id = id
-    this.peer = peer
-    this.direction = direction
+    this.#components = components
     this.#turn = turn
     this.#outlet = outlet
     this.#root = root
@@ -81,13 +78,28 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     this.#streams = streams
     this.#inbox = inbox
     this.#outputs = new HandlerOutputs(outlet, root, sets, streams, config.maxHandlerEventsPerTurn)
-    this.#news = new HostNews(outlet, root, sets, config.remoteReportsPerSecond, config.maxRemoteProtocols)
+    this.#news = new HostNews(outlet, root, sets, config.remoteReportsPerSecond, remoteLimits(config))
     this.#lifecycle = new Lifecycle({ outlet, root, streams, inbox, muxer, config })
     sets.diff()
     turn.wake()
   }
 
   // ---------------------------------------------------------------------------------------------------- getters
+
+  /** As it was given. */
+  get id (): ConnectionId {
+    return this.#components.id
+  }
+
+  /** Who is at the other end, as it was given. */
+  get peer (): unknown {
+    return this.#components.peer
+  }
+
+  /** Who opened it, as it was given. */
+  get direction (): Direction {
+    return this.#components.direction
+  }
 
   /** What this side accepts on this connection now. */
   get localProtocols (): ReadonlyProtocols {
@@ -217,7 +229,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
     this.#streams.ended(port, undefined)
   }
 
-  /** This side closed the stream and nobody reads it: if the peer does not end its own side in time, it is reset. */
+  /** This side closed the stream, or reads it no longer: if the peer does not end its own side in time, it is reset. */
   handleStreamClosing (port: StreamPort<Stream>, now: Instant): void {
     this.#input(now)
     this.#streams.closing(port)
@@ -230,6 +242,17 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
       this.#root.failed('onConnectionEvent', error)
     } else {
       this.#streams.taskFailed(task.port, error)
+    }
+  }
+
+  /** A listener of a stream, or of what is none, threw `cause`: that harms this stream only (S4.15). `method` is for the report. */
+  handleListenerFault (port: StreamPort<Stream> | undefined, method: string, cause: unknown): void {
+    const fault = new HandlerFault('', method, cause)
+    this.#input()
+    if (port === undefined) {
+      this.#outlet.handlerError(fault)
+    } else {
+      this.#streams.taskFailed(port, fault)
     }
   }
 
@@ -446,7 +469,7 @@ export class Connection<Stream, FromBehaviour = unknown, ToBehaviour = unknown> 
 
   /** Streams in use go on until the muxer closes, so the answers that some of them wait for still count. */
   #closingPass (): boolean {
-    return this.#streams.outbound.unconfirmed.advance() || this.#lifecycle.advance()
+    return this.#streams.outbound.unconfirmed?.advance() === true || this.#lifecycle.advance()
   }
 
   #serveInbox (): boolean {

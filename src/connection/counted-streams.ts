@@ -15,6 +15,13 @@ export interface StreamCounts {
   readonly slot: ProtocolSlot | undefined
 }
 
+/**
+ * Times the close timeout that a reader may wait in silence after this side has closed: two minutes by default, after which a
+ * host calls a stream inactive. An answer may take its time, but a peer that sends neither bytes nor an end must not be able to
+ * have streams kept for ever.
+ */
+const READER_PATIENCE = 24
+
 class Entry<Stream> extends Linked<Entry<Stream>> {
   readonly port: StreamPort<Stream>
   /** Whether it holds the connection open. */
@@ -23,6 +30,8 @@ class Entry<Stream> extends Linked<Entry<Stream>> {
   readonly slot: ProtocolSlot | undefined
   /** When it is reset because the peer does not end it; never, before the local close. */
   resetAt: Instant = NEVER
+  /** It is the long time of a reader that runs. */
+  isPatient = false
 
   constructor (port: StreamPort<Stream>, { isCounted, isInbound, slot }: StreamCounts) {
     super()
@@ -103,16 +112,13 @@ export class CountedStreams<Stream> {
   }
 
   /**
-   * This side closed the stream: the peer has a limited time to end its own. The host's `close` ends one direction only, so
-   * the stream counts until then. Returns when that time ends.
+   * This side closed the stream, or reads it no longer: the peer has a limited time to end its own. The host's `close` ends
+   * one direction only, so the stream counts until then. Returns when that time ends.
    */
   closing (port: StreamPort<Stream>, now: Instant): Instant {
     const entry = this.#entryOf(port)
-    if (entry === undefined || entry.resetAt !== NEVER) {
-      return NEVER
-    }
-    entry.resetAt = addDuration(now, this.#closeTimeoutMs)
-    return entry.resetAt
+    const isShort = entry !== undefined && entry.resetAt !== NEVER && !entry.isPatient
+    return entry === undefined || isShort ? NEVER : this.#arm(entry, now, false)
   }
 
   /** Both directions are closed, or the stream was reset; false if it was not here. */
@@ -134,8 +140,8 @@ export class CountedStreams<Stream> {
   }
 
   /**
-   * Takes out the streams whose peer did not end them in time, but for those that wait for an answer of the peer: who reads is
-   * looked after again when as much time has passed.
+   * Takes out the streams whose peer did not end them in time, but for those of which somebody reads: as long as bytes come
+   * there is always more time, and {@link READER_PATIENCE} without any.
    */
   expire (now: Instant): Array<StreamPort<Stream>> {
     const expired: Array<StreamPort<Stream>> = []
@@ -143,8 +149,9 @@ export class CountedStreams<Stream> {
       if (entry.resetAt > now) {
         continue
       }
-      if (entry.port.wasRead?.() === true) {
-        entry.resetAt = addDuration(now, this.#closeTimeoutMs)
+      const reading = entry.port.reading?.()
+      if (reading === 'takes' || (reading === 'waits' && !entry.isPatient)) {
+        this.#arm(entry, now, reading === 'waits')
       } else {
         expired.push(entry.port)
       }
@@ -184,6 +191,12 @@ export class CountedStreams<Stream> {
     this.#entries = undefined
     this.#counted = 0
     this.#inbound = 0
+  }
+
+  #arm (entry: Entry<Stream>, now: Instant, isPatient: boolean): Instant {
+    entry.isPatient = isPatient
+    entry.resetAt = addDuration(now, isPatient ? READER_PATIENCE * this.#closeTimeoutMs : this.#closeTimeoutMs)
+    return entry.resetAt
   }
 
   #entryOf (port: StreamPort<Stream>): Entry<Stream> | undefined {

@@ -1,8 +1,9 @@
 import { NEVER, addDuration } from '../core/instant.ts'
+import { utf8Length } from '../core/utf8.ts'
 import { foldReports } from './folded-reports.ts'
 import { HOST_SOURCE } from './protocol-sets.ts'
 import type { Instant } from '../core/instant.ts'
-import type { RemoteReportChange } from '../protocols/remote-protocols.ts'
+import type { RemoteProtocolsInit, RemoteReportChange } from '../protocols/remote-protocols.ts'
 import type { RemoteReport } from './folded-reports.ts'
 import type { Outlet } from './outlet.ts'
 import type { ProtocolSets } from './protocol-sets.ts'
@@ -10,6 +11,23 @@ import type { RootHandler } from './root-handler.ts'
 
 /** Reports that wait one by one. More than this are folded, as the host has full ones only, of which one waits at most. */
 const MAX_WAITING = 64
+
+/** What waits: a full report and what came after it, or the latter alone. */
+class WaitingReports {
+  reports: RemoteReport[] = []
+  /**
+   * Of the names that came after the full report, each with its length. That one is not counted: there is one at most, and the
+   * host has read it as one message.
+   */
+  bytes = 0
+
+  push (change: RemoteReportChange, protocols: readonly string[]): void {
+    this.reports.push({ change, protocols })
+    if (change !== 'replaced') {
+      this.bytes = protocols.reduce((bytes, name) => bytes + 1 + utf8Length(name), this.bytes)
+    }
+  }
+}
 
 /**
  * What the host learnt about the peer, until it is told to the handler (step 7). Reports about its protocols are applied so
@@ -20,22 +38,22 @@ export class HostNews<Stream, FromBehaviour, ToBehaviour> {
   readonly #root: RootHandler<FromBehaviour, ToBehaviour>
   readonly #sets: ProtocolSets<Stream, FromBehaviour, ToBehaviour>
   /** There while any waits. */
-  #reports: RemoteReport[] | undefined
+  #waiting: WaitingReports | undefined
   #address: { readonly address: unknown } | undefined
   readonly #reportIntervalMs: number
-  readonly #maxNames: number
+  readonly #limits: Readonly<RemoteProtocolsInit>
   #nextReportAt: Instant = -Infinity
 
   /**
    * @param reportsPerSecond - most reports about protocols that are applied in a second
-   * @param maxNames - most names that the host holds: when more wait, they do not wait any longer
+   * @param limits - of what the host may hold: when more waits, it does not wait any longer
    */
   constructor (
     outlet: Outlet<Stream, ToBehaviour>, root: RootHandler<FromBehaviour, ToBehaviour>, sets: ProtocolSets<Stream, FromBehaviour, ToBehaviour>,
-    reportsPerSecond: number, maxNames: number
+    reportsPerSecond: number, limits: Readonly<RemoteProtocolsInit>
   ) {
     this.#reportIntervalMs = 1000 / reportsPerSecond
-    this.#maxNames = maxNames
+    this.#limits = limits
     this.#outlet = outlet
     this.#root = root
     this.#sets = sets
@@ -43,17 +61,21 @@ export class HostNews<Stream, FromBehaviour, ToBehaviour> {
 
   /** When the reports that wait are applied; never, if none does. */
   get deadline (): Instant {
-    return this.#reports === undefined ? NEVER : this.#nextReportAt
+    return this.#waiting === undefined ? NEVER : this.#nextReportAt
   }
 
   /** What the peer speaks; a full report makes those that wait pointless. */
   report (change: RemoteReportChange, protocols: readonly string[]): void {
-    if (change === 'replaced' || this.#reports === undefined) {
-      this.#reports = []
+    if (change === 'replaced' || this.#waiting === undefined) {
+      this.#waiting = new WaitingReports()
     }
-    this.#reports.push({ change, protocols })
-    if (this.#reports.length > MAX_WAITING) {
-      this.#reports = this.#folded(this.#reports)
+    const waiting = this.#waiting
+    waiting.push(change, protocols)
+    if (waiting.reports.length > MAX_WAITING) {
+      waiting.reports = this.#folded(waiting.reports)
+    }
+    if (waiting.bytes > this.#limits.maxBytes) {
+      this.#nextReportAt = -Infinity
     }
   }
 
@@ -81,7 +103,7 @@ export class HostNews<Stream, FromBehaviour, ToBehaviour> {
   /** What is taken away is bounded by what the set holds; what is added is not, before it is applied. */
   #folded (reports: readonly RemoteReport[]): RemoteReport[] {
     const folded = foldReports(reports, (name) => this.#sets.remote.has(name))
-    if ((folded.at(-1)?.protocols.length ?? 0) > this.#maxNames) {
+    if ((folded.at(-1)?.protocols.length ?? 0) > this.#limits.maxNames) {
       this.#nextReportAt = -Infinity
     }
     return folded
@@ -90,8 +112,8 @@ export class HostNews<Stream, FromBehaviour, ToBehaviour> {
   /** All that wait, each with a notice of its own (S3.19). */
   #applyReports (): void {
     this.#nextReportAt = addDuration(this.#outlet.now, this.#reportIntervalMs)
-    const reports = this.#reports ?? []
-    this.#reports = undefined
+    const reports = this.#waiting?.reports ?? []
+    this.#waiting = undefined
     for (const { change, protocols } of reports) {
       this.#sets.report(HOST_SOURCE, change, protocols)
     }

@@ -1,7 +1,8 @@
 import { NEVER, addDuration, earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
+import { toError } from '../core/to-error.ts'
 import { HandlerFault } from '../handler/handler-fault.ts'
-import { withRoute } from '../handler/route.ts'
+import { routed } from '../handler/route.ts'
 import { ListenerNegotiation } from '../negotiation/listener-negotiation.ts'
 import { NOT_OFFERED } from '../negotiation/outcome.ts'
 import { AgreedNegotiation } from './agreed-negotiation.ts'
@@ -10,7 +11,6 @@ import { negotiationLimits } from './connection-config.ts'
 import { InboundAdmission } from './inbound-admission.ts'
 import { InboundFailures } from './inbound-failures.ts'
 import { NegotiatingStreams } from './negotiating-streams.ts'
-import { asError } from './outlet.ts'
 import { ProtocolSlots } from './protocol-slots.ts'
 import { HANDLER_LEFT, abortOf, errorOf, timeoutOf, upgradeError } from './stream-failure.ts'
 import type { Instant } from '../core/instant.ts'
@@ -57,8 +57,9 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   #failures: InboundFailures | undefined
   /** Made with the first stream of a handler. */
   #slots: ProtocolSlots | undefined
-  readonly #arrived = new ArrivedStreams<Stream>()
-  readonly #negotiating: NegotiatingStreams<Stream, Machine, Arrival<Stream>>
+  /** Both are made when a stream needs them, and dropped in a turn that leaves them empty: most connections are idle. */
+  #arrived: ArrivedStreams<Stream> | undefined
+  #negotiating: NegotiatingStreams<Stream, Machine, Arrival<Stream>> | undefined
   readonly #owner: NegotiatingStreamsOwner
 
   constructor ({ desk, config, muxer, local, hostProtocols, owner }: InboundStreamsParts<Stream, FromBehaviour, ToBehaviour>) {
@@ -69,39 +70,39 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#admission = new InboundAdmission(desk.outlet, config)
     this.#local = local
     this.#hostProtocols = hostProtocols
-    this.#negotiating = new NegotiatingStreams(owner)
     this.#owner = owner
   }
 
   /** Whether any stream is on its way. */
   get isBusy (): boolean {
-    return this.#negotiating.size > 0 || this.#arrived.size > 0
+    return this.#started > 0 || this.queued > 0
   }
 
   /** Streams in negotiation. */
   get negotiating (): number {
-    return this.#negotiating.slots
+    return this.#negotiating?.slots ?? 0
   }
 
   /** Streams that wait for a slot. */
   get queued (): number {
-    return this.#arrived.size
+    return this.#arrived?.size ?? 0
   }
 
   /** The stream of `port`, if it is in negotiation or upgrade. */
   get (port: StreamPort<Stream>): Inbound<Stream> | undefined {
-    return this.#negotiating.get(port)
+    return this.#negotiating?.get(port)
   }
 
   /** Whether the stream of `port` waits for a slot. */
   isWaiting (port: StreamPort<Stream>): boolean {
-    return this.#arrived.holds(port)
+    return this.#arrived?.holds(port) === true
   }
 
   /** A stream arrived; one that is not admitted is reset and leaves no trace but a count. */
   arrive (port: StreamPort<Stream>): void {
     if (this.#admission.admit(port, this.#open, this.#hasRoom())) {
       const arrival = this.#arrival(port)
+      this.#arrived ??= new ArrivedStreams()
       this.#arrived.push(arrival)
       this.#owner.deadlineAdded(arrival.deadline)
     }
@@ -111,13 +112,13 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   agreed (port: StreamPort<Stream>, protocol: string): void {
     if (this.#admission.admit(port, this.#open, true)) {
       const arrival = this.#arrival(port)
-      this.#negotiating.add(port, new AgreedNegotiation(protocol, () => this.#conclude(arrival, protocol)), arrival).wake()
+      this.#start(port, new AgreedNegotiation(protocol, () => this.#conclude(arrival, protocol)), arrival).wake()
     }
   }
 
   /** A stream ended before it had a slot. */
   ended (port: StreamPort<Stream>): void {
-    for (const { startedAt } of this.#arrived.take(arrival => arrival.port === port)) {
+    for (const { startedAt } of this.#arrived?.take(arrival => arrival.port === port) ?? []) {
       this.#failed('queue', 'reset', startedAt)
     }
   }
@@ -127,28 +128,33 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
    * diff, so new streams meet the new names.
    */
   acceptNext (): boolean {
-    this.#arrived.refresh(() => this.#local.snapshot())
-    if (this.#negotiating.slots >= this.#config.maxNegotiatingInboundStreams) {
+    this.#arrived?.refresh(() => this.#local.snapshot())
+    if (this.negotiating >= this.#config.maxNegotiatingInboundStreams) {
       return false
     }
-    const arrival = this.#arrived.shift()
+    const arrival = this.#arrived?.shift()
     if (arrival === undefined) {
       return this.#pull()
     }
     const { port, listing } = arrival
-    this.#negotiating.add(port, new ListenerNegotiation(listing, this.#limits, fallbackTo(this.#hostProtocols)), arrival)
+    this.#start(port, new ListenerNegotiation(listing, this.#limits, fallbackTo(this.#hostProtocols)), arrival)
     this.#desk.outlet.tellMuxer(() => { port.start() })
     return true
   }
 
   /** Whether any stream is to go on in another turn. */
   endTurn (): boolean {
-    return this.#negotiating.endTurn()
+    const isAnyLater = this.#negotiating?.endTurn() === true
+    if (!this.isBusy) {
+      this.#negotiating = undefined
+      this.#arrived = undefined
+    }
+    return isAnyLater
   }
 
   /** Step 6: moves one stream on. */
   advance (): boolean {
-    const stream = this.#negotiating.nextWoken()
+    const stream = this.#negotiating?.nextWoken()
     if (stream === undefined) {
       return false
     }
@@ -162,11 +168,11 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   /** Step 2: ends the streams whose deadline passed. */
   expire (now: Instant): void {
-    for (const arrival of this.#arrived.take(({ deadline }) => deadline <= now)) {
+    for (const arrival of this.#arrived?.take(({ deadline }) => deadline <= now) ?? []) {
       this.#failed('queue', 'timeout', arrival.startedAt)
       this.#resetWaiting(arrival, timeoutOf(this.#failure('queue', arrival.startedAt)))
     }
-    for (const stream of this.#negotiating.expired(now)) {
+    for (const stream of this.#negotiating?.expired(now) ?? []) {
       this.#report(stream, 'timeout')
       this.#fail(stream, 'timeout', timeoutOf(this.#failureOf(stream)))
     }
@@ -175,7 +181,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   /** Parts of the handler have left their composition: upgrades of streams that they would get end. */
   ownersLeft (): void {
-    for (const stream of this.#negotiating.all()) {
+    for (const stream of this.#negotiating?.all() ?? []) {
       const { upgrading, ticket } = stream
       if (upgrading !== undefined && this.#desk.root.hasOwnerLeft(upgrading.protocol, ticket.listing.listing)) {
         this.#refuse(stream)
@@ -186,10 +192,10 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   /** Ends every stream that was not handed over: the connection closes. */
   endAll (): void {
-    for (const arrival of this.#arrived.take(() => true)) {
+    for (const arrival of this.#arrived?.take(() => true) ?? []) {
       this.#resetWaiting(arrival, abortOf('The connection closes', this.#failure('queue', arrival.startedAt)))
     }
-    for (const stream of this.#negotiating.all()) {
+    for (const stream of this.#negotiating?.all() ?? []) {
       this.#fail(stream, 'connection-closed', abortOf('The connection closes', this.#failureOf(stream)))
     }
     this.#failures?.flush()
@@ -197,13 +203,14 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   /** The earliest deadline of all streams here, and of what is to be reported. */
   nextDeadline (): Instant {
-    return earliest(this.#failures?.deadline ?? NEVER, earliest(this.#negotiating.nextDeadline(), this.#arrived.nextDeadline()))
+    const next = earliest(this.#negotiating?.nextDeadline() ?? NEVER, this.#arrived?.nextDeadline() ?? NEVER)
+    return earliest(this.#failures?.deadline ?? NEVER, next)
   }
 
   /** Takes a stream that the muxer holds back (S5.9); one that it gave before is none (S5.11). */
   #pull (): boolean {
     const port = this.#askMuxer()
-    if (port === PENDING || this.#negotiating.get(port) !== undefined || this.#desk.counted.has(port)) {
+    if (port === PENDING || this.get(port) !== undefined || this.#desk.counted.has(port)) {
       return false
     }
     this.arrive(port)
@@ -214,14 +221,24 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     try {
       return this.#muxer.pollInbound?.() ?? PENDING
     } catch (thrown) {
-      this.#desk.outlet.abrupt ??= { reason: 'io-error', error: asError(thrown) }
+      this.#desk.outlet.abrupt ??= { reason: 'io-error', error: toError(thrown) }
       return PENDING
     }
   }
 
   /** Streams that the peer has opened, in whatever state. */
   get #open (): number {
-    return this.#desk.counted.inbound + this.#negotiating.size + this.#arrived.size
+    return this.#desk.counted.inbound + this.#started + this.queued
+  }
+
+  /** Streams in negotiation or upgrade. */
+  get #started (): number {
+    return this.#negotiating?.size ?? 0
+  }
+
+  #start (port: StreamPort<Stream>, machine: Machine, arrival: Arrival<Stream>): Inbound<Stream> {
+    this.#negotiating ??= new NegotiatingStreams(this.#owner)
+    return this.#negotiating.add(port, machine, arrival)
   }
 
   #arrival (port: StreamPort<Stream>): Arrival<Stream> {
@@ -243,7 +260,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
       return
     }
     if (outcome.type !== 'ok') {
-      this.#negotiating.remove(stream)
+      this.#negotiating?.remove(stream)
       this.#report(stream, outcome.type)
       // An error costs more than all the rest, and floods of streams that reset themselves are cheap to make.
       if (!stream.hasEnded) {
@@ -259,7 +276,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
     this.#desk.measure('listener', stream)
     this.#desk.outlet.meter?.opened('inbound', protocol, stream.port, match.isHost)
     if (match.isHost) {
-      this.#negotiating.remove(stream)
+      this.#negotiating?.remove(stream)
       this.#desk.giveToHost(stream, protocol, true, rest)
       this.#desk.outlet.outputs.push({ type: 'host-stream', port: stream.port, protocol })
     } else {
@@ -278,7 +295,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
       return true
     }
     const { limit } = this.#slots
-    this.#negotiating.remove(stream)
+    this.#negotiating?.remove(stream)
     const reason = `There may be ${limit} inbound streams of ${protocol} (maxInboundStreamsPerProtocol)`
     this.#desk.reset(stream, abortOf(reason, this.#failureOf(stream)))
     this.#desk.outlet.limitReached('maxInboundStreamsPerProtocol', limit)
@@ -294,7 +311,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
       info = root.inboundInfo(protocol, listing)
       const upgrade = root.inboundUpgrade(stream.port.stream, protocol, listing)
       if (upgrade !== undefined) {
-        this.#negotiating.upgrade(stream, { protocol, info, upgrade })
+        this.#negotiating?.upgrade(stream, { protocol, info, upgrade })
         this.#desk.unread(stream, rest)
         return
       }
@@ -327,9 +344,9 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   }
 
   #handOver (stream: Inbound<Stream>, protocol: string, info: unknown, output: unknown, rest: Uint8Array | undefined): void {
-    this.#negotiating.remove(stream)
+    this.#negotiating?.remove(stream)
     const event = { type: 'fully-negotiated-inbound', stream: stream.port.stream, protocol, info, output } as const
-    if (!this.#desk.handOver(stream, withRoute(event, stream.ticket.listing.listing), rest)) {
+    if (!this.#desk.handOver(stream, routed(event, stream.ticket.listing.listing), rest)) {
       this.#refuse(stream)
     }
   }
@@ -337,21 +354,21 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
   /** The owner has left its composition since the stream arrived (S5.10). */
   #refuse (stream: Inbound<Stream>): void {
     const failure = this.#failureOf(stream)
-    this.#negotiating.remove(stream)
+    this.#negotiating?.remove(stream)
     this.#failed(failure.phase, 'failed', stream.ticket.startedAt, stream.machine.lastProposed)
     this.#desk.reset(stream, abortOf(HANDLER_LEFT, failure))
   }
 
   #applyFailed (stream: Inbound<Stream>, protocol: string, info: unknown, fault: HandlerFault): void {
     this.#desk.outlet.handlerError(fault)
-    this.#negotiating.remove(stream)
-    this.#desk.reset(stream, asError(fault.cause))
+    this.#negotiating?.remove(stream)
+    this.#desk.reset(stream, toError(fault.cause))
     this.#tellOwner(stream, protocol, info, 'apply', fault.cause)
   }
 
   /** Ends a stream that has no handler yet; only the owner of an upgrade hears of it (S4.3). */
   #fail (stream: Inbound<Stream>, kind: StreamUpgradeErrorKind, error: Error): void {
-    this.#negotiating.remove(stream)
+    this.#negotiating?.remove(stream)
     this.#desk.reset(stream, error)
     if (stream.upgrading !== undefined) {
       this.#desk.endUpgrade(stream, error)
@@ -361,7 +378,7 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   #tellOwner (stream: Inbound<Stream>, protocol: string, info: unknown, kind: StreamUpgradeErrorKind, cause: unknown): void {
     const error = upgradeError(kind, this.#failure('upgrade', stream.ticket.startedAt), cause)
-    const event = withRoute({ type: 'listen-upgrade-error', info, protocol, error }, stream.ticket.listing.listing)
+    const event = routed({ type: 'listen-upgrade-error', info, protocol, error }, stream.ticket.listing.listing)
     this.#desk.outlet.task(this.#desk.root.onConnectionEvent(event), undefined)
   }
 
@@ -371,8 +388,8 @@ export class InboundStreams<Stream, FromBehaviour, ToBehaviour> {
 
   /** Waiting streams may take the free slots and the queue. */
   #hasRoom (): boolean {
-    const free = Math.max(0, this.#config.maxNegotiatingInboundStreams - this.#negotiating.slots)
-    return this.#arrived.size < free + this.#config.maxQueuedInboundStreams
+    const free = Math.max(0, this.#config.maxNegotiatingInboundStreams - this.negotiating)
+    return this.queued < free + this.#config.maxQueuedInboundStreams
   }
 
   /** Failures before the hand-over have no owner, but for those of an upgrade. */

@@ -117,6 +117,7 @@ export class Lifecycle<Stream, FromBehaviour, ToBehaviour> {
     }
     if (next !== before && next.activity === 'idle') {
       outlet.report({ type: 'connection-idle', until: next.until })
+      outlet.outputs.trim()
     }
     this.#interrupted = before.activity === 'idle' ? before : undefined
     this.#status = next

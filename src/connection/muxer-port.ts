@@ -21,10 +21,10 @@ export interface StreamPort<Stream> {
   /** What a handler is given: the host's own stream object, opaque to the connection. */
   readonly stream: Stream
   /**
-   * Whether somebody reads the stream, and did so since the last time that this was asked: then it is not given up although
-   * this side has closed it. Absent: nobody does.
+   * Asked of a stream that this side has closed, before it is given up: `takes`, somebody was given bytes since this was asked
+   * last; `waits`, somebody reads, and nothing came. Absent: nobody reads.
    */
-  wasRead? (): boolean
+  reading? (): 'takes' | 'waits' | 'no'
   /** Kept by the connection, for whom every stream would cost several look-ups otherwise. Absent to begin with. */
   places?: StreamPlaces | undefined
   /** From now on bytes are asked for: `handleStreamData` and `handleStreamEnd` follow. Called once, when a slot is free. */

@@ -1,14 +1,14 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
-import { earliest } from '../core/instant.ts'
+import { NEVER, earliest } from '../core/instant.ts'
 import { PENDING } from '../core/poll.ts'
-import { hopOf, isUnder, withRoute } from '../handler/route.ts'
+import { toError } from '../core/to-error.ts'
+import { hopOf, isUnder, routed } from '../handler/route.ts'
 import { RESET } from '../negotiation/outcome.ts'
 import { AgreedNegotiation } from './agreed-negotiation.ts'
 import { negotiationLimits } from './connection-config.ts'
 import { isCountedProtocol } from './counted-streams.ts'
 import { NegotiatingStreams } from './negotiating-streams.ts'
 import { machineFor, toRequest } from './outbound-wish.ts'
-import { asError } from './outlet.ts'
 import { ProtocolSlots } from './protocol-slots.ts'
 import { RequestOutcomes } from './request-outcomes.ts'
 import { RequestedStreams } from './requested-streams.ts'
@@ -57,9 +57,9 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> implements Unco
   readonly #muxer: MuxerPort<unknown>
   readonly #requested: RequestedStreams<Stream>
   readonly #remote: RemoteProtocols
-  readonly #negotiating: NegotiatingStreams<Stream, Machine, OutboundRequest<Stream>>
-  /** Streams that are in use already, while the peer has yet to agree. */
-  readonly unconfirmed: UnconfirmedStreams<Stream>
+  /** Made when a stream needs it, and dropped in a turn that leaves it empty: most connections are idle. */
+  #negotiating: NegotiatingStreams<Stream, Machine, OutboundRequest<Stream>> | undefined
+  #unconfirmed: UnconfirmedStreams<Stream> | undefined
   /** Outcomes that came with an input: handlers are told inside a poll only. There while there are any. */
   #failed: BoundedQueue<FailedOpening<Stream>> | undefined
   readonly #owner: NegotiatingStreamsOwner
@@ -76,20 +76,18 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> implements Unco
     this.#remote = remote
     const negotiates = muxer.negotiates === true
     this.#requested = new RequestedStreams(config.maxQueuedOutboundRequests, negotiates)
-    this.#negotiating = new NegotiatingStreams(owner)
-    this.unconfirmed = new UnconfirmedStreams(owner, desk, this)
     this.#owner = owner
     this.#outcomes = new RequestOutcomes(desk.outlet, desk.root, negotiates)
   }
 
   /** Whether any request has no outcome yet. */
   get isBusy (): boolean {
-    return this.#negotiating.size > 0 || this.#failed !== undefined || this.#requested.isBusy
+    return (this.#negotiating !== undefined && this.#negotiating.size > 0) || this.#failed !== undefined || this.#requested.isBusy
   }
 
   /** Streams in negotiation. */
   get negotiating (): number {
-    return this.#negotiating.slots
+    return this.#negotiating?.slots ?? 0
   }
 
   /** Requests that wait to be opened, or for the muxer. */
@@ -99,7 +97,12 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> implements Unco
 
   /** The stream of `port`, if it is in negotiation or upgrade. */
   get (port: StreamPort<Stream>): Outbound<Stream> | undefined {
-    return this.#negotiating.get(port)
+    return this.#negotiating?.get(port)
+  }
+
+  /** Streams that are in use already, while the peer has yet to agree; undefined: there never was one. */
+  get unconfirmed (): UnconfirmedStreams<Stream> | undefined {
+    return this.#unconfirmed
   }
 
   /** A handler asks. */
@@ -138,7 +141,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> implements Unco
   }
 
   get #mayOpen (): boolean {
-    return this.#requested.opening + this.#negotiating.slots < this.#config.maxNegotiatingOutboundStreams
+    return this.#requested.opening + this.negotiating < this.#config.maxNegotiatingOutboundStreams
   }
 
   /** Step 8: asks the muxer for the stream of the oldest request. */
@@ -171,6 +174,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> implements Unco
       this.#cancelOpening(spare)
     }
     const machine = protocol === undefined ? machineFor(request, this.#remote, this.#limits) : agreedOn(protocol)
+    this.#negotiating ??= new NegotiatingStreams(this.#owner)
     const stream = this.#negotiating.add(port, machine, request)
     if (protocol === undefined) {
       outlet.tellMuxer(() => { port.start() })
@@ -189,7 +193,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> implements Unco
 
   /** Step 5: moves one stream on, or tells one outcome. */
   advance (): boolean {
-    if (this.unconfirmed.advance()) {
+    if (this.#unconfirmed?.advance() === true) {
       return true
     }
     const failed = this.#takeFailed()
@@ -197,7 +201,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> implements Unco
       this.#outcomes.openingFailed(failed)
       return true
     }
-    const stream = this.#negotiating.nextWoken()
+    const stream = this.#negotiating?.nextWoken()
     if (stream === undefined) {
       return false
     }
@@ -223,16 +227,20 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> implements Unco
 
   /** Whether any stream is to go on in another turn. */
   endTurn (): boolean {
-    return this.#negotiating.endTurn()
+    const isAnyLater = this.#negotiating?.endTurn() === true
+    if (this.#negotiating?.size === 0) {
+      this.#negotiating = undefined
+    }
+    return isAnyLater
   }
 
   /** Step 2: ends the requests whose deadline passed. */
   expire (now: Instant): void {
     this.#endRequested(({ deadline }) => deadline <= now, timeoutOf)
-    for (const stream of this.#negotiating.expired(now)) {
+    for (const stream of this.#negotiating?.expired(now) ?? []) {
       this.#failStream(stream, 'timeout', timeoutOf(this.#failureOf(stream)))
     }
-    this.unconfirmed.expire(now)
+    this.#unconfirmed?.expire(now)
   }
 
   /** Ends every request, and from now on every new one at once: the connection closes. */
@@ -241,7 +249,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> implements Unco
     for (let failed = this.#takeFailed(); failed !== undefined; failed = this.#takeFailed()) {
       this.#outcomes.failed(failed.request.requester, 'connection-closed', this.#outcomes.failureAt('open', failed.request), failed.cause)
     }
-    for (const stream of this.#negotiating.all()) {
+    for (const stream of this.#negotiating?.all() ?? []) {
       this.#failStream(stream, 'connection-closed', abortOf('The connection closes', this.#failureOf(stream)))
     }
     this.#endRequested(() => true, failure => abortOf('The connection closes', failure), 'connection-closed')
@@ -249,8 +257,8 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> implements Unco
 
   /** The earliest deadline of all requests here. */
   nextDeadline (): Instant {
-    const next = earliest(this.#requested.nextDeadline(), this.#negotiating.nextDeadline())
-    return earliest(next, this.unconfirmed.nextDeadline())
+    const next = earliest(this.#requested.nextDeadline(), this.#negotiating?.nextDeadline() ?? NEVER)
+    return earliest(next, this.#unconfirmed?.nextDeadline() ?? NEVER)
   }
 
   /** Ends the requests that `isMeant` tells and that have no outcome yet; requests without a token cannot be told apart. */
@@ -264,7 +272,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> implements Unco
     // Others may have its slot.
     this.#owner.streamWoke()
     this.#endRequested(({ requester }) => isMeant(requester), failure => abortOf(reason, failure))
-    for (const stream of this.#negotiating.all()) {
+    for (const stream of this.#negotiating?.all() ?? []) {
       if (isMeant(stream.ticket.requester)) {
         this.#failStream(stream, 'aborted', abortOf(reason, this.#failureOf(stream)))
       }
@@ -304,7 +312,8 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> implements Unco
       if (!this.#hasSlot(stream, machine.assumed)) {
         return
       }
-      this.unconfirmed.add({ port, machine, ticket }, machine.assumed)
+      this.#unconfirmed ??= new UnconfirmedStreams(this.#owner, this.#desk, this)
+      this.#unconfirmed.add({ port, machine, ticket }, machine.assumed)
       this.#agreed(stream, machine.assumed, undefined)
       return
     }
@@ -344,7 +353,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> implements Unco
     const { requester } = stream.ticket
     this.#desk.outlet.meter?.opened('outbound', protocol, stream.port, requester.type === 'host')
     if (requester.type === 'host') {
-      this.#negotiating.remove(stream)
+      this.#negotiating?.remove(stream)
       this.#desk.giveToHost(stream, protocol, false, rest)
       this.#desk.outlet.outputs.push({ type: 'host-stream-opened', token: requester.token, port: stream.port, protocol })
       return
@@ -359,7 +368,7 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> implements Unco
     if (upgrade === undefined) {
       this.#handOver(stream, requester, protocol, undefined, rest)
     } else {
-      this.#negotiating.upgrade(stream, { protocol, info: requester.info, upgrade })
+      this.#negotiating?.upgrade(stream, { protocol, info: requester.info, upgrade })
       this.#desk.unread(stream, rest)
     }
   }
@@ -385,19 +394,19 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> implements Unco
   #handOver (
     stream: Outbound<Stream>, requester: HandlerRequester<Stream>, protocol: string, output: unknown, rest: Uint8Array | undefined
   ): void {
-    this.#negotiating.remove(stream)
+    this.#negotiating?.remove(stream)
     const lazy = stream.machine.assumed !== undefined
     const event = { type: 'fully-negotiated-outbound', stream: stream.port.stream, protocol, info: requester.info, output, lazy } as const
-    if (!this.#desk.handOver(stream, withRoute(event, requester.hop), rest)) {
+    if (!this.#desk.handOver(stream, routed(event, requester.hop), rest)) {
       this.#failStream(stream, 'aborted', abortOf(HANDLER_LEFT, this.#failureOf(stream)))
     } else if (!this.#desk.counted.has(stream.port)) {
-      this.unconfirmed.remove(stream.port)
+      this.#unconfirmed?.remove(stream.port)
     }
   }
 
   /** The peer did not agree after all, to a stream that is in use: its request has failed only if it is not done yet. */
   refusedLater (port: StreamPort<Stream>, error: StreamError): void {
-    const stream = this.#negotiating.get(port)
+    const stream = this.get(port)
     if (stream !== undefined) {
       this.#failStream(stream, kindOf(error), error)
       return
@@ -410,9 +419,9 @@ export class OutboundStreams<Stream, FromBehaviour, ToBehaviour> implements Unco
   /** All that the request held is free before its outcome is told (S5.6). */
   #failStream (stream: Outbound<Stream>, kind: StreamUpgradeErrorKind, cause: unknown): void {
     const failure = this.#failureOf(stream)
-    this.#negotiating.remove(stream)
-    this.unconfirmed.remove(stream.port)
-    this.#desk.reset(stream, asError(cause))
+    this.#negotiating?.remove(stream)
+    this.#unconfirmed?.remove(stream.port)
+    this.#desk.reset(stream, toError(cause))
     if (kind !== 'apply') {
       this.#desk.endUpgrade(stream, cause)
     }

@@ -1,11 +1,13 @@
 import { BoundedQueue } from '../core/bounded-queue.ts'
 import { NEVER, addDuration, earliest } from '../core/instant.ts'
+import { toError } from '../core/to-error.ts'
 import { Reports } from './reports.ts'
 import type { AbruptReason } from '../core/close-reason.ts'
-import type { ConnectionId, Direction } from '../core/ids.ts'
+import type { Direction } from '../core/ids.ts'
 import type { Instant } from '../core/instant.ts'
 import type { StreamFailure, StreamPhase } from '../errors.ts'
 import type { HandlerFault } from '../handler/handler-fault.ts'
+import type { ConnectionComponents } from './connection-components.ts'
 import type { ConnectionMeter } from './connection-meter.ts'
 import type { ConnectionOutput, ConnectionReport } from './connection-output.ts'
 import type { StreamPort } from './muxer-port.ts'
@@ -20,10 +22,13 @@ interface LimitCount {
   nextAt: Instant
 }
 
+/** What the parts of a connection share of its components. */
+export type OutletComponents<Stream> = Pick<ConnectionComponents<never, unknown, Stream>, 'id' | 'peer' | 'meter' | 'interest' | 'muxer' | 'hostProtocols'>
+
 /** Where the parts of a connection leave what is to come out of it, and the facts that they share. */
 export class Outlet<Stream, ToBehaviour> {
-  readonly id: ConnectionId
-  readonly peer: unknown
+  /** Who the connection works with: kept as they were given, and nothing of them anywhere else. */
+  readonly components: OutletComponents<Stream>
   /** The instant of the current drain. */
   now: Instant
   readonly outputs: BoundedQueue<ConnectionOutput<Stream, ToBehaviour>> = new BoundedQueue(Infinity)
@@ -31,8 +36,6 @@ export class Outlet<Stream, ToBehaviour> {
   fatal: HandlerFault | undefined
   /** What ends the connection without a flush as soon as the current step is done; the first one counts. */
   abrupt: { readonly reason: AbruptReason, readonly error: Error } | undefined
-  /** Counts, if anybody does. */
-  readonly meter: ConnectionMeter<Stream> | undefined
   /** When {@link reportLimits} has something to do. */
   limitsDueAt: Instant = NEVER
   /** There while any waits. */
@@ -40,16 +43,20 @@ export class Outlet<Stream, ToBehaviour> {
   /** Made when the first limit is met: most connections meet none. */
   #limits: Map<string, LimitCount> | undefined
 
-  constructor (id: ConnectionId, peer: unknown, now: Instant, meter?: ConnectionMeter<Stream>) {
-    this.id = id
-    this.peer = peer
+  constructor (components: OutletComponents<Stream>, now: Instant) {
+    this.components = components
     this.now = now
-    this.meter = meter
+  }
+
+  /** Counts, if anybody does. */
+  get meter (): ConnectionMeter<Stream> | undefined {
+    return this.components.meter
   }
 
   /** Where and when a stream failed. */
   failure (phase: StreamPhase, tried: readonly string[], direction: Direction, startedAt: Instant): StreamFailure {
-    return { phase, tried, direction, peer: this.peer, connectionId: this.id, elapsedMs: this.now - startedAt }
+    const { peer, id: connectionId } = this.components
+    return { phase, tried, direction, peer, connectionId, elapsedMs: this.now - startedAt }
   }
 
   /** Something for whoever watches. */
@@ -84,7 +91,7 @@ export class Outlet<Stream, ToBehaviour> {
     try {
       call()
     } catch (thrown) {
-      this.abrupt ??= { reason: 'io-error', error: asError(thrown) }
+      this.abrupt ??= { reason: 'io-error', error: toError(thrown) }
     }
   }
 
@@ -131,9 +138,4 @@ export class Outlet<Stream, ToBehaviour> {
     known.count = 0
     known.nextAt = addDuration(this.now, LIMIT_REPORT_INTERVAL_MS)
   }
-}
-
-/** User code may throw anything; streams and muxers are ended with an error. */
-export function asError (thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error('Something was thrown that is no error', { cause: thrown })
 }

@@ -10,7 +10,6 @@ import type { ProtocolList } from '../protocols/protocol-list.ts'
 import type { LocalProtocolsInit, ProtocolWarning } from '../protocols/local-protocols.ts'
 import type { RemoteReportChange } from '../protocols/remote-protocols.ts'
 import type { ConnectionConfig } from './connection-config.ts'
-import type { ReportInterest } from './connection-output.ts'
 import type { Outlet } from './outlet.ts'
 import type { RootHandler } from './root-handler.ts'
 
@@ -26,10 +25,7 @@ export interface ProtocolSetsParts<Stream, FromBehaviour, ToBehaviour> {
   readonly outlet: Outlet<Stream, ToBehaviour>
   readonly root: RootHandler<FromBehaviour, ToBehaviour>
   readonly config: ConnectionConfig
-  /** Names that the host's other services accept. */
-  readonly host: ProtocolList | undefined
-  readonly interest: ReportInterest | undefined
-  /** Woken when `host` changes. */
+  /** Woken when the list of the host changes. */
   readonly waker: Waker
 }
 
@@ -42,22 +38,18 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> implements LocalPr
   readonly remote: RemoteProtocols
   readonly #outlet: Outlet<Stream, ToBehaviour>
   readonly #root: RootHandler<FromBehaviour, ToBehaviour>
-  readonly #host: ProtocolList | undefined
-  readonly #interest: ReportInterest | undefined
   readonly #waker: Waker
   readonly #config: ConnectionConfig
   #hostVersion = -1
   /** Local changes in this turn. */
   #changes = 0
 
-  constructor ({ outlet, root, config, host, interest, waker }: ProtocolSetsParts<Stream, FromBehaviour, ToBehaviour>) {
+  constructor ({ outlet, root, config, waker }: ProtocolSetsParts<Stream, FromBehaviour, ToBehaviour>) {
     this.#outlet = outlet
     this.#root = root
-    this.#host = host
-    this.#interest = interest
     this.#waker = waker
     root.sets = this
-    host?.attach(waker)
+    this.#host?.attach(waker)
     this.#config = config
     this.local = new LocalProtocols(this)
     this.remote = new RemoteProtocols(remoteLimits(config))
@@ -86,7 +78,8 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> implements LocalPr
 
   /** Step 4: compares the listings with the last ones, if they may have changed. */
   diff (): boolean {
-    const isHostNew = this.#host !== undefined && this.#host.version !== this.#hostVersion
+    const host = this.#host
+    const isHostNew = host !== undefined && host.version !== this.#hostVersion
     if ((!this.#root.isStale && !isHostNew) || this.#changes >= MAX_CHANGES_PER_TURN) {
       return false
     }
@@ -136,6 +129,11 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> implements LocalPr
     this.#host?.detach(this.#waker)
   }
 
+  /** Names that the host's other services accept. */
+  get #host (): ProtocolList | undefined {
+    return this.#outlet.components.hostProtocols?.list
+  }
+
   #update (): boolean {
     this.#hostVersion = this.#host?.version ?? 0
     if (!this.local.update(this.#root.listing, this.#host ?? NOTHING)) {
@@ -156,7 +154,7 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> implements LocalPr
     this.#outlet.meter?.protocolsChanged(side)
     this.#tell(side, 'added', added)
     this.#tell(side, 'removed', removed)
-    if (this.#interest?.protocolChanges === true) {
+    if (this.#outlet.components.interest?.protocolChanges === true) {
       this.#outlet.report({ type: 'protocols-change', side, added: Object.freeze([...added]), removed: Object.freeze([...removed]) })
     }
   }

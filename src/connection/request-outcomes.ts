@@ -1,5 +1,5 @@
 import { RemoteProtocolError } from '../errors.ts'
-import { withRoute } from '../handler/route.ts'
+import { routed } from '../handler/route.ts'
 import { errorOf, kindOf, timeoutOf, upgradeError } from './stream-failure.ts'
 import type { StreamFailure, StreamPhase, StreamUpgradeErrorKind } from '../errors.ts'
 import type { Outlet } from './outlet.ts'
@@ -42,7 +42,7 @@ export class RequestOutcomes<Stream, FromBehaviour, ToBehaviour> {
     if (requester.type === 'host') {
       this.#outlet.outputs.push({ type: 'host-stream-failed', token: requester.token, error })
     } else {
-      const event = withRoute({ type: 'dial-upgrade-error', info: requester.info, error }, requester.hop)
+      const event = routed({ type: 'dial-upgrade-error', info: requester.info, error }, requester.hop)
       this.#outlet.task(this.#root.onConnectionEvent(event), undefined)
     }
   }

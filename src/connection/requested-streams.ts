@@ -74,7 +74,7 @@ export class RequestedStreams<Stream> {
   #waiting: BoundedQueue<OutboundRequest<Stream>> | undefined
   /** Whether a stream may serve another request than the one it was opened for. */
   readonly #areAlike: boolean
-  /** In the order of the requests; made for the first one. */
+  /** In the order of the requests; there while there are any. */
   #opening: LinkedList<Opening<Stream>> | undefined
 
   /**
@@ -133,6 +133,7 @@ export class RequestedStreams<Stream> {
     const isMovable = this.#areAlike && opening.request.requester.type === 'handler'
     const request = isMovable ? this.#moveUp(opening) : opening.request
     this.#opening.remove(opening)
+    this.#trim()
     return { request, spare: undefined }
   }
 
@@ -142,6 +143,7 @@ export class RequestedStreams<Stream> {
       return undefined
     }
     this.#opening.remove(opening)
+    this.#trim()
     return opening.request
   }
 
@@ -180,6 +182,9 @@ export class RequestedStreams<Stream> {
     if (this.#waiting?.size === 0) {
       this.#waiting = undefined
     }
+    if (this.#opening?.size === 0) {
+      this.#opening = undefined
+    }
   }
 
   /** Each request moves to the opening before its own, up to `opening`, which is free then; returns the oldest request, which has none. */
@@ -209,6 +214,7 @@ export class RequestedStreams<Stream> {
       const { request } = opening
       if (request.requester.type === 'handler') {
         this.#opening?.remove(opening)
+        this.#trim()
         return { request, spare: opening }
       }
     }

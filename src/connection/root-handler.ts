@@ -199,7 +199,7 @@ export class RootHandler<FromBehaviour, ToBehaviour> implements PollContext {
 
   /** A thrower is not called again; a composition that threw has marked the part, and its other parts are still well. */
   failed (method: string, thrown: unknown): void {
-    this.#hasFailed ||= !(thrown instanceof HandlerFault)
+    this.#hasFailed ||= !HandlerFault.is(thrown)
     const fault = HandlerFault.of(thrown, method)
     this.#outlet.handlerError(fault)
     this.#outlet.fatal ??= fault

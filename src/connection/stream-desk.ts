@@ -1,6 +1,6 @@
+import { toError } from '../core/to-error.ts'
 import { HandlerFault } from '../handler/handler-fault.ts'
 import { isCountedProtocol } from './counted-streams.ts'
-import { asError } from './outlet.ts'
 import type { Poll } from '../core/poll.ts'
 import type { FullyNegotiatedInbound, FullyNegotiatedOutbound } from '../handler/connection-handler.ts'
 import type { Agreed } from '../negotiation/outcome.ts'
@@ -118,7 +118,7 @@ export class StreamDesk<Stream, FromBehaviour, ToBehaviour> {
         return false
       }
       this.outlet.handlerError(fault)
-      this.reset(stream, asError(fault.cause))
+      this.reset(stream, toError(fault.cause))
       return true
     }
     this.unread(stream, rest)

@@ -1,5 +1,6 @@
 /** From outcomes of negotiations to the errors that requesters and logs get (S2.35, S2.36). */
 
+import { isError } from '../core/to-error.ts'
 import {
   AbortError, NegotiationError, RemoteProtocolError, StreamResetError, StreamUpgradeError, TimeoutError, UnexpectedEOFError,
   describeFailure
@@ -69,6 +70,6 @@ export function kindOf (error: StreamError): StreamUpgradeErrorKind {
 
 /** The one error that a requester gets. */
 export function upgradeError (kind: StreamUpgradeErrorKind, failure: StreamFailure, cause: unknown): StreamUpgradeError {
-  const reason = cause instanceof Error ? cause.message : `${kind} (${describeFailure(failure)})`
+  const reason = isError(cause) ? cause.message : `${kind} (${describeFailure(failure)})`
   return new StreamUpgradeError(`Cannot open stream: ${reason}`, kind, failure, { cause })
 }

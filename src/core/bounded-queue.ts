@@ -1,9 +1,12 @@
 /** The ring of all queues that hold nothing yet: it is never written to, as a full ring is replaced. */
 const EMPTY: never[] = []
 
+/** Slots that a queue keeps when it has run empty: what a burst took beyond them is given back (S10.12). */
+const MAX_KEPT_SLOTS = 64
+
 /**
- * A first-in, first-out queue with a capacity, on a ring that doubles when it is full. At capacity `push` keeps nothing and
- * answers false, so that whoever fills it decides what the loss means.
+ * A first-in, first-out queue with a capacity, on a ring that doubles when it is full, and is there from the first value on. At
+ * capacity `push` keeps nothing and answers false, so that whoever fills it decides what the loss means.
  */
 export class BoundedQueue<Value> implements Iterable<Value> {
   readonly capacity: number
@@ -46,6 +49,9 @@ export class BoundedQueue<Value> implements Iterable<Value> {
     this.#ring[this.#head] = undefined
     this.#head = (this.#head + 1) & (this.#ring.length - 1)
     this.#size--
+    if (this.#size === 0 && this.#ring.length > MAX_KEPT_SLOTS) {
+      this.clear()
+    }
     return value
   }
 
@@ -64,6 +70,13 @@ export class BoundedQueue<Value> implements Iterable<Value> {
       }
     }
     return before - this.#size
+  }
+
+  /** Gives the memory back, if nothing is held. */
+  trim (): void {
+    if (this.#size === 0) {
+      this.clear()
+    }
   }
 
   /** Forgets everything, and gives the memory of a large ring back. */

@@ -55,9 +55,7 @@ export async function fetch (address: Multiaddr, name: string, out: string, atte
     const { remotePeer } = await node.dial(address, patience())
     return await receive(await node.services.swarm.behaviours.streams.open(remotePeer, PROTOCOL, patience()), name, out, idleMs)
   } catch (error) {
-    if (error instanceof UsageError || attempts === 1) {
-      throw error
-    }
+    if (error instanceof UsageError || attempts === 1) { throw error }
   } finally {
     await node.stop()
   }
@@ -70,9 +68,7 @@ async function receive (stream: NegotiatedStream, name: string, out: string, idl
   const messages = messagesOf(stream)
   await messages.write(fromString(name))
   const [, size = '', digest] = /^(\d{1,15}) ([0-9a-f]{64})$/.exec(await next(messages)) ?? []
-  if (digest === undefined) {
-    throw new UsageError(`the peer does not share "${name}"`)
-  }
+  if (digest === undefined) { throw new UsageError(`the peer does not share "${name}"`) }
   const part = `${out}.${digest.slice(0, 16)}.part`
   const file = await open(part, 'a')
   const bar = new SingleBar({ format: `${basename(out)} {bar} {percentage} % of {total} bytes` })
@@ -92,9 +88,7 @@ async function receive (stream: NegotiatedStream, name: string, out: string, idl
     bar.stop()
     await file.close()
   }
-  if (at < Number(size)) {
-    throw new Error('the stream ended early')
-  }
+  if (at < Number(size)) { throw new Error('the stream ended early') }
   if (await digestOf(part) !== digest) {
     await rm(part)
     throw new Error(`what came as "${name}" has another digest, and was thrown away`)

@@ -10,6 +10,8 @@ export class HandlerFault extends Error {
   readonly path: string
   /** The method that threw. */
   readonly method: string
+  /** A mark that nothing which is thrown can have, nor notice that it is looked for. */
+  readonly #isFault = true
 
   constructor (path: string, method: string, cause: unknown) {
     super(`${method} threw`, { cause })
@@ -22,9 +24,14 @@ export class HandlerFault extends Error {
     return this.cause === REFUSED
   }
 
+  /** Whether `thrown` is a fault already. Does not throw, as `instanceof` does if a proxy wants it to. */
+  static is (thrown: unknown): thrown is HandlerFault {
+    return typeof thrown === 'object' && thrown !== null && #isFault in thrown
+  }
+
   /** What was thrown, as a fault of `method`; one that is a fault already gets `key` in front of its path. */
   static of (thrown: unknown, method: string, key: string = ''): HandlerFault {
-    if (!(thrown instanceof HandlerFault)) {
+    if (!HandlerFault.is(thrown)) {
       return new HandlerFault(key, method, thrown)
     }
     return key === '' ? thrown : new HandlerFault(thrown.path === '' ? key : `${key}.${thrown.path}`, thrown.method, thrown.cause)

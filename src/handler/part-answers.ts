@@ -1,3 +1,4 @@
+import { isSameByPosition } from '../protocols/last-listing.ts'
 import { InvalidStateError } from '../errors.ts'
 import type { Part } from './part.ts'
 import type { PartTable } from './part-table.ts'
@@ -121,34 +122,52 @@ export class PartAnswers {
   }
 
   #update (parts: PartTable): void {
-    const owners: Owner[] = []
-    for (const part of parts.values()) {
+    let owners: Owners | undefined
+    let names = NOTHING
+    for (const part of [...parts.values()].reverse()) {
       const { names: listing } = part
       if (listing.length > 0) {
-        owners.push({ part, listing })
+        owners = { part, listing, next: owners }
+        names = listing.concat(names)
       }
     }
     if (this.#owners !== undefined) {
       this.#earlier ??= new WeakMap()
       this.#earlier.set(this.#listing, this.#owners)
     }
-    // A second mention tells the connection that the name is shadowed.
-    this.#listing = Object.freeze(owners.flatMap(({ listing }) => listing).slice())
+    // A second mention tells the connection that the name is shadowed. Only the first listing can be shared with others, as
+    // each that follows has to be told from those before it.
+    this.#listing = this.#owners === undefined ? commonListing(names) : Object.freeze(names.slice())
     this.#owners = new ListingOwners(owners)
   }
 }
 
+let common: Listing = NOTHING
+
+/** `names`, frozen, or the same as a composition had before: nearly all connections of a process begin with the same names. */
+function commonListing (names: Listing): Listing {
+  if (!isSameByPosition(names, common)) {
+    common = Object.freeze(names.slice())
+  }
+  return common
+}
+
+/** An owner, and those who list behind it. */
+interface Owners extends Owner {
+  readonly next: Owners | undefined
+}
+
 /** Who owned each name by one listing. */
 class ListingOwners {
-  readonly #owners: readonly Owner[]
+  readonly #first: Owners | undefined
   /** Made for the first stream. */
   #byName: Map<string, Owner> | undefined
 
   /**
-   * @param owners - of some names each, in the order in which they list; the first one that lists a name owns it
+   * @param first - of those who list, in their order: the first one that lists a name owns it
    */
-  constructor (owners: readonly Owner[]) {
-    this.#owners = owners.slice()
+  constructor (first: Owners | undefined) {
+    this.#first = first
   }
 
   find (protocol: string): Owner | undefined {
@@ -158,7 +177,7 @@ class ListingOwners {
 
   #index (): Map<string, Owner> {
     const index = new Map<string, Owner>()
-    for (const owner of this.#owners) {
+    for (let owner = this.#first; owner !== undefined; owner = owner.next) {
       for (const name of owner.listing) {
         if (!index.has(name)) {
           index.set(name, owner)

@@ -108,10 +108,9 @@ export class Part extends WokenPart<Part> {
         this.names = listing
         return listing !== names
       }
-      this.#listing = new LastListing()
-      this.#listing.names = names
+      this.#listing = new LastListing(names)
     }
-    this.#listing.update(listing)
+    this.#listing = this.#listing.next(listing)
     this.names = this.#listing.names
     return this.names !== names
   }
@@ -163,7 +162,7 @@ export class Part extends WokenPart<Part> {
 
   /** A fatal one is the last that was heard of the part; a composition below has marked its own thrower already (S4.15). */
   faultOf (method: string, thrown: unknown, isFatal: boolean): HandlerFault {
-    if (isFatal && !(thrown instanceof HandlerFault)) {
+    if (isFatal && !HandlerFault.is(thrown)) {
       this.phase = 'failed'
       this.release()
     }

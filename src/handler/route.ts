@@ -51,7 +51,7 @@ export interface Hop {
 export type Listing = readonly string[]
 
 interface Routed {
-  readonly [ROUTE]?: Hop | Listing | undefined
+  [ROUTE]?: Hop | Listing | undefined
 }
 
 /** The way back to the maker of `output`; undefined for a handler that is no composition. */
@@ -92,11 +92,21 @@ export function setsOf (cx: RoutedContext | undefined): BothSets | undefined {
   return cx?.[SETS]
 }
 
-/** A copy of `passed` for the next composition on its way; the author's own object, which may be frozen, is left alone. */
-export function withRoute<Passed extends HandlerOutput<unknown, unknown, unknown> | ConnectionEvent<unknown, unknown>> (
-  passed: Passed, route: Hop | Listing | undefined
-): Passed {
-  return { ...passed, [ROUTE]: route }
+type Passed = HandlerOutput<unknown, unknown, unknown> | ConnectionEvent<unknown, unknown>
+
+/**
+ * A copy of `passed` for the next composition on its way; the author's own object, which may be frozen, is left alone. Made
+ * without a spread, which takes several times as long for objects of so many kinds.
+ */
+export function withRoute<Kind extends Passed> (passed: Kind, route: Hop | Listing | undefined): Kind {
+  return routed(Object.assign({}, passed), route)
+}
+
+/** Gives `made`, which nobody else has yet, its route. */
+export function routed<Kind extends Passed> (made: Kind, route: Hop | Listing | undefined): Kind {
+  const hidden: Kind & Routed = made
+  hidden[ROUTE] = route
+  return made
 }
 
 /**

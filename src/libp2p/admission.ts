@@ -24,7 +24,8 @@ export class AdmittedConnection implements EstablishedConnection {
   readonly direction: Direction
   readonly address: Multiaddr
   readonly limits: ConnectionLimits | undefined
-  readonly #admission: Admission
+  /** Not the admission: that is of no use any more when the connection is there. */
+  readonly #lifetime: LazySignal
 
   constructor (admission: Admission, peer: PeerId, address: Multiaddr, limits: ConnectionLimits | undefined) {
     this.id = admission.id
@@ -32,12 +33,12 @@ export class AdmittedConnection implements EstablishedConnection {
     this.direction = admission.direction
     this.address = address
     this.limits = limits
-    this.#admission = admission
+    this.#lifetime = admission.lifetime
   }
 
   /** See {@link EstablishedConnection}. */
   get signal (): AbortSignal {
-    return this.#admission.signal
+    return this.#lifetime.signal
   }
 }
 
@@ -62,7 +63,7 @@ export class InboundAttempt implements PendingConnection {
   }
 }
 
-/** One connection of the host on its way through the gates, and until it has closed. */
+/** One connection of the host on its way through the gates. */
 export class Admission {
   readonly id: ConnectionId
   readonly direction: Direction
@@ -74,8 +75,8 @@ export class Admission {
   /** Committed; the swarm takes it over when the host has opened it. */
   established: EstablishedConnection | undefined
   denial: ConnectionDenied | undefined
-  readonly #signal = new LazySignal()
-  #isOver = false
+  /** Ends with the connection, or before there is one. */
+  readonly lifetime: LazySignal = new LazySignal()
   #unwatch = NOTHING
 
   constructor (direction: Direction, address: Multiaddr, dial: OwnDial | undefined) {
@@ -86,14 +87,14 @@ export class Admission {
     this.address = address
   }
 
-  /** It was denied, or failed, or has closed. */
+  /** It was denied, or failed, or the connection has closed. */
   get isOver (): boolean {
-    return this.#isOver
+    return this.lifetime.isOver
   }
 
   /** See `PendingConnection` and `EstablishedConnection`. */
   get signal (): AbortSignal {
-    return this.#signal.signal
+    return this.lifetime.signal
   }
 
   /** Calls `onClosed` when `wire`, and from now on nothing else, closes; at once if it has. */
@@ -116,8 +117,7 @@ export class Admission {
 
   /** Nothing comes of it any more. */
   end (reason: unknown): void {
-    this.#isOver = true
     this.unwatch()
-    this.#signal.abort(reason)
+    this.lifetime.abort(reason)
   }
 }

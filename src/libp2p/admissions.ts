@@ -13,11 +13,11 @@
  */
 
 import { LazySignal } from '../behaviours/lazy-signal.ts'
+import { toError } from '../core/to-error.ts'
 import { isRelayed, peerOf, withPeer } from './addresses.ts'
 import { Admission, AdmittedConnection, InboundAttempt } from './admission.ts'
 import { nextConnectionId } from './connection-ids.ts'
 import { dialFailureKindOf } from './dial-failures.ts'
-import { toError } from './to-error.ts'
 import { passGate } from './verdict.ts'
 import type { Connection as HostConnection, MultiaddrConnection, PeerId } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
@@ -43,8 +43,7 @@ export interface AdmissionsComponents {
 /** See above. */
 export class Admissions implements GateKeeper {
   readonly #components: AdmissionsComponents
-  readonly #byWire = new WeakMap<MultiaddrConnection, Admission>()
-  /** A connection shows the very timeline of its wire, and nothing else of it. */
+  /** By the timeline of the wire, until there is a connection: it shows that very timeline, and nothing else of its wire. */
   readonly #byTimeline = new WeakMap<object, Admission>()
 
   constructor (components: AdmissionsComponents) {
@@ -72,7 +71,8 @@ export class Admissions implements GateKeeper {
   /** See {@link GateKeeper}. */
   denyUpgraded (direction: Direction, peer: PeerId, wire: MultiaddrConnection): Answer {
     const address = withPeer(wire.remoteAddr, peer)
-    const admission = this.#byWire.get(wire) ?? this.#begin(new Admission(direction, address, this.#dialFor(direction, peer, wire.remoteAddr)), wire)
+    const admission = this.#byTimeline.get(wire.timeline)
+      ?? this.#begin(new Admission(direction, address, this.#dialFor(direction, peer, wire.remoteAddr)), wire)
     admission.peer = peer
     return isRelayed(address)
       ? admission.isOver
@@ -111,7 +111,7 @@ export class Admissions implements GateKeeper {
 
   /** From here on nobody but the host says when the connection ends. */
   #admissionOf ({ remotePeer: peer, remoteAddr: address, direction, timeline }: HostConnection): Admission {
-    const admission = this.#byTimeline.get(timeline) ?? new Admission(direction, address, this.#dialFor(direction, peer, address))
+    const admission = this.#takeOut(timeline) ?? new Admission(direction, address, this.#dialFor(direction, peer, address))
     admission.peer = peer
     admission.unwatch()
     if (admission.dial !== undefined) {
@@ -120,12 +120,18 @@ export class Admissions implements GateKeeper {
     return admission
   }
 
+  /** It is on its way no more, and need not live as long as its connection. */
+  #takeOut (timeline: object): Admission | undefined {
+    const admission = this.#byTimeline.get(timeline)
+    this.#byTimeline.delete(timeline)
+    return admission
+  }
+
   get #gates (): Gates {
     return this.#components.driver.swarm.gates
   }
 
   #begin (admission: Admission, wire: MultiaddrConnection): Admission {
-    this.#byWire.set(wire, admission)
     this.#byTimeline.set(wire.timeline, admission)
     admission.watch(wire, (error) => { this.#closed(admission, error) })
     return admission

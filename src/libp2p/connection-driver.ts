@@ -10,6 +10,7 @@ import { Wait } from './wait.ts'
 import type { AbortOptions, Connection as HostConnection, CreateStreamOptions, PeerId, Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { AnyHandler } from '../behaviour/connection-handler.ts'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
+import type { LazySignal } from '../behaviours/lazy-signal.ts'
 import type { ReadonlyProtocols } from '../connection/connection.ts'
 import type { ConnectionLoad, ConnectionMeter } from '../connection/connection-meter.ts'
 import type { ConnectionOutput, ConnectionReport, HandlerTask, ReportInterest } from '../connection/connection-output.ts'
@@ -24,6 +25,7 @@ import type { HostProtocolFeed } from './host-protocols.ts'
 import type { MuxerUser } from './muxer-adapter.ts'
 import type { MuxerOwner, NegotiatedMuxer } from './negotiated-muxer.ts'
 import type { NextTurn } from './next-turn.ts'
+import type { OwnDial } from './own-dial.ts'
 import type { ProtocolHolder } from './protocol-changes.ts'
 import type { Scheduler, Timer } from './scheduler.ts'
 import type { StreamAdapter } from './stream-adapter.ts'
@@ -52,6 +54,10 @@ export interface DrivenConnection {
   readonly host: HostConnection
   /** Undefined in hosted mode: the muxer is not wrapped. */
   readonly muxer: NegotiatedMuxer | undefined
+  /** Ends with the connection. */
+  readonly lifetime: LazySignal
+  /** The dial of the swarm that it came from. */
+  readonly dial: OwnDial | undefined
 }
 
 /**
@@ -59,18 +65,17 @@ export interface DrivenConnection {
  * and what the machine wants is done to them. It has one timer, which is armed anew whenever a drain is over.
  */
 export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUser, ProtocolHolder {
-  readonly id: ConnectionId
-  readonly peer: PeerId
   readonly host: HostConnection
-  /** Who negotiates its streams: the swarm, or the host (S1.5). */
-  readonly mode: ConnectionMode
+  readonly #muxer: NegotiatedMuxer | undefined
+  readonly #lifetime: LazySignal
+  readonly #dial: OwnDial | undefined
   readonly #machine: Connection<NegotiatedStream>
   readonly #turns: ConnectionTurns
   readonly #streams: StreamInputs
   readonly #timer: Timer
   readonly #hostStreams: HostStreams
   readonly #port: MuxerAdapter
-  readonly #scheduler: Scheduler
+  readonly #components: ConnectionDriverComponents
   /** Made when somebody waits for the end. */
   #closed: Wait<void> | undefined
   #hasClosed = false
@@ -81,26 +86,24 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
    * @param handler - what the behaviours made for it
    * @param wake - asks the swarm to poll it
    */
-  constructor (components: ConnectionDriverComponents, { id, host, muxer }: DrivenConnection, handler: AnyHandler, wake: () => void) {
-    const { driver, scheduler, budget, closing, config, hostProtocols, interest, meter } = components
-    this.id = id
-    this.peer = host.remotePeer
+  constructor (components: ConnectionDriverComponents, { id, host, muxer, lifetime, dial }: DrivenConnection, handler: AnyHandler, wake: () => void) {
+    const { driver, scheduler, config, hostProtocols, interest, meter } = components
     this.host = host
-    this.mode = muxer === undefined ? 'hosted' : 'native'
     const source: StreamSource = muxer === undefined ? new HostedMuxer(host, this) : new InnerMuxer(muxer)
     this.#turns = new ConnectionTurns(driver, this)
     this.#timer = scheduler.timer(() => { this.#turns.input(wake) })
-    this.#scheduler = scheduler
+    this.#components = components
+    this.#muxer = muxer
+    this.#lifetime = lifetime
+    this.#dial = dial
     this.#port = new MuxerAdapter(host, source, scheduler, this)
     this.#machine = new Connection(
       { id, peer: host.remotePeer, direction: host.direction, handler, muxer: this.#port, wake, hostProtocols, interest, meter },
       config.connection,
       scheduler.now()
     )
-    this.#streams = new StreamInputs(this.#machine, this.#turns, scheduler, budget, closing, config)
-    this.#hostStreams = new HostStreams({
-      machine: this.#machine, turns: this.#turns, streams: this.#streams, source, muxer, scheduler, config, hostProtocols
-    })
+    this.#streams = new StreamInputs(this.#machine, this.#turns, components)
+    this.#hostStreams = new HostStreams(components, this.#machine, this.#turns, this.#streams, source, muxer)
     if (muxer !== undefined) {
       muxer.owner = this
       muxer.joinWrites(scheduler)
@@ -109,6 +112,21 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
   }
 
   // ---------------------------------------------------------------------------------------------------- getters
+
+  /** See {@link DrainedConnection}. */
+  get id (): ConnectionId {
+    return this.#machine.id
+  }
+
+  /** Who is at the other end. */
+  get peer (): PeerId {
+    return this.host.remotePeer
+  }
+
+  /** Who negotiates its streams: the swarm, or the host (S1.5). */
+  get mode (): ConnectionMode {
+    return this.#muxer === undefined ? 'hosted' : 'native'
+  }
 
   /** See {@link DrainedConnection}. */
   get isDrained (): boolean {
@@ -240,6 +258,11 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
     this.#port.abortMuxer(error)
   }
 
+  /** See {@link MuxerOwner}. */
+  listenerThrew (type: string, cause: unknown): void {
+    this.#turns.input(() => { this.#machine.handleListenerFault(undefined, `listener for ${type} of the muxer`, cause) })
+  }
+
   /** Listener of the host's connection: the one sign that its muxer is gone. */
   handleEvent ({ error }: StreamCloseEvent): void {
     this.#port.hostClosed()
@@ -290,10 +313,16 @@ export class ConnectionDriver implements DrainedConnection, MuxerOwner, MuxerUse
     this.#turns.input(() => { this.#machine.handlePeerTag(isKept) })
   }
 
+  /** All that it had to say has been taken: tells whoever holds a signal of its life. */
+  ended (cause: unknown): void {
+    this.#lifetime.abort(cause)
+    this.#dial?.abort(cause)
+  }
+
   /** Resolves when the connection has ended. */
   async whenClosed (): Promise<void> {
     if (!this.#hasClosed) {
-      this.#closed ??= new Wait({ scheduler: this.#scheduler, action: 'Cannot close a connection' })
+      this.#closed ??= new Wait({ scheduler: this.#components.scheduler, action: 'Cannot close a connection' })
       await this.#closed.promise
     }
   }

@@ -1,11 +1,9 @@
 import { TypedEventEmitter } from '@libp2p/interface'
-import { containResult } from './contained-result.ts'
+import { callListener } from './call-listener.ts'
 import type { EventHandler } from '@libp2p/interface'
+import type { Listener } from './call-listener.ts'
 
-/**
- * An event target whose listeners cannot harm the process. What a listener throws would surface as an uncaught exception,
- * and what an async one rejects with as an unhandled rejection; here both are caught and reported (S4.15).
- */
+/** An event target whose listeners cannot harm the process: what one throws, or rejects with, is caught and reported (S4.15). */
 export abstract class ContainedEmitter<Events extends Record<keyof Events, Event>> extends TypedEventEmitter<Events> {
   /** One wrapper per listener, so that adding one twice counts once, and removing finds it. */
   readonly #wrappers = new WeakMap<object, ContainedListener>()
@@ -46,7 +44,7 @@ interface ContainedListener {
 }
 
 class Contained<Dispatched extends Event> implements ContainedListener {
-  readonly #listener: ((event: Dispatched) => unknown) | { handleEvent (event: Dispatched): unknown }
+  readonly #listener: Listener<Dispatched>
   readonly #onError: (type: string, cause: unknown) => void
 
   constructor (listener: EventHandler<Dispatched>, onError: (type: string, cause: unknown) => void) {
@@ -55,11 +53,6 @@ class Contained<Dispatched extends Event> implements ContainedListener {
   }
 
   handleEvent (event: Dispatched): void {
-    const onError = (cause: unknown): void => { this.#onError(event.type, cause) }
-    try {
-      containResult(typeof this.#listener === 'function' ? this.#listener(event) : this.#listener.handleEvent(event), onError)
-    } catch (cause) {
-      onError(cause)
-    }
+    callListener(this.#listener, event, (cause) => { this.#onError(event.type, cause) })
   }
 }

@@ -1,4 +1,4 @@
-import { toError } from './to-error.ts'
+import { isError, toError } from '../core/to-error.ts'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { AddressFailure, DialFailureKind } from '../behaviour/from-swarm.ts'
 
@@ -19,12 +19,12 @@ const WRONG_PEER_MESSAGES = /does not match expected remote identity key|unexpec
 
 /** Why the host could not dial: one reason if all addresses have the same one, else the transport. */
 export function dialFailureKindOf (error: unknown): DialFailureKind {
+  if (!isError(error)) {
+    return 'transport'
+  }
   if (error instanceof AggregateError) {
     const [kind, ...others] = new Set(error.errors.map(dialFailureKindOf))
     return others.length === 0 ? kind ?? 'transport' : 'transport'
-  }
-  if (!(error instanceof Error)) {
-    return 'transport'
   }
   if (error.name === 'EncryptionFailedError' && WRONG_PEER_MESSAGES.test(error.message)) {
     return 'wrong-peer'

@@ -7,13 +7,13 @@ import { checkCallOptions } from '../behaviours/call-options.ts'
 import { DialFailureError } from '../behaviour/dial-failure-error.ts'
 import { andAllComplete } from '../concurrency/when-all.ts'
 import { kindOf } from '../core/options.ts'
+import { toError } from '../core/to-error.ts'
 import { InvalidStateError } from '../errors.ts'
 import { show } from '../core/printable.ts'
 import { distinct, parseTarget, withPeer } from './addresses.ts'
 import { nextConnectionId } from './connection-ids.ts'
 import { addressFailuresOf, dialFailureKindOf } from './dial-failures.ts'
 import { OwnDial } from './own-dial.ts'
-import { toError } from './to-error.ts'
 import { passGate } from './verdict.ts'
 import { Wait } from './wait.ts'
 import type { Connection as HostConnection, PeerId } from '@libp2p/interface'
@@ -186,7 +186,8 @@ export class Dialer {
       }
       return await this.#connect(dial)
     } catch (thrown) {
-      const failure = thrown instanceof Failed ? failureOf(dial, thrown.kind, thrown.reason) : toFailure(dial, thrown)
+      const error = toError(thrown)
+      const failure = error instanceof Failed ? failureOf(dial, error.kind, error.reason) : toFailure(dial, error)
       dial.abort(failure.cause)
       this.#components.driver.turn(() => { this.#gates.failed(failure) })
       throw new DialFailureError(failure)
@@ -274,8 +275,7 @@ class Failed extends Error {
   }
 }
 
-function toFailure (dial: OwnDial, thrown: unknown): DialFailure {
-  const error = toError(thrown)
+function toFailure (dial: OwnDial, error: Error): DialFailure {
   if (dial.signal.aborted) {
     // Why, in the words of whoever ended it; the host's own error says that it was ended.
     return failureOf(dial, 'aborted', toError(dial.signal.reason), error)

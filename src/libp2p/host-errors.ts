@@ -2,6 +2,7 @@ import {
   AbortError, ConnectionClosedError, InvalidMessageError, InvalidParametersError, StreamResetError, TimeoutError,
   TooManyOutboundProtocolStreamsError, UnsupportedProtocolError
 } from '@libp2p/interface'
+import { isError } from '../core/to-error.ts'
 import { UnexpectedEOFError } from '../errors.ts'
 import type { StreamUpgradeError } from '../errors.ts'
 
@@ -19,8 +20,8 @@ export function toHostError (error: StreamUpgradeError): Error {
 }
 
 function ofMuxer ({ kind, phase, cause }: StreamUpgradeError): Error | undefined {
-  const thrown = kind === 'io' && phase === 'open' && cause instanceof Error ? cause.cause : undefined
-  return thrown instanceof Error ? thrown : undefined
+  const thrown = kind === 'io' && phase === 'open' && isError(cause) ? cause.cause : undefined
+  return isError(thrown) ? thrown : undefined
 }
 
 function byKind (error: StreamUpgradeError): Error {

@@ -78,7 +78,6 @@ export class HostLink {
   readonly #opening = new WeakMap<HostConnection, Promise<void>>()
   /** What identify learnt about those meanwhile. */
   readonly #early = new WeakMap<HostConnection, IdentifyResult>()
-  readonly #lifetimes = new Map<ConnectionId, Admission>()
   readonly #admissions: Admissions
   readonly #dialer: Dialer
   readonly #orders: HostOrders
@@ -211,16 +210,15 @@ export class HostLink {
   }
 
   #establish (host: HostConnection, muxer: NegotiatedMuxer | undefined, admission: Admission, established: EstablishedConnection): void {
-    const { id } = admission
+    const { id, lifetime, dial } = admission
     const connect = (handler: AnyHandler, wake: () => void): ConnectionDriver => {
-      const driver = new ConnectionDriver(this.#shared, { id, host, muxer }, handler, wake)
+      const driver = new ConnectionDriver(this.#shared, { id, host, muxer, lifetime, dial }, handler, wake)
       this.#connections.set(id, driver)
       this.#byHost.set(host, driver)
-      this.#lifetimes.set(id, admission)
       return driver
     }
     this.#driver.turn(() => {
-      this.#driver.swarm.establish(established, connect, admission.dial?.failedBefore(host.remoteAddr))
+      this.#driver.swarm.establish(established, connect, dial?.failedBefore(host.remoteAddr))
     })
     this.#established(host)
   }
@@ -320,7 +318,7 @@ export class HostLink {
         return
       case 'connection-closed':
         this.#onClosed(event)
-        break
+        return
       case 'behaviour-event':
       case 'connection-established':
       case 'connection-denied':
@@ -337,15 +335,18 @@ export class HostLink {
     this.#components.onEvent(event)
   }
 
-  #onClosed ({ connection: id, cause }: ConnectionClosed): void {
+  /** Who is told of the end may still ask for the connection. */
+  #onClosed (event: ConnectionClosed): void {
+    const { connection: id, cause } = event
     const connection = this.#connections.get(id)
-    this.#connections.delete(id)
-    const admission = this.#lifetimes.get(id)
-    this.#lifetimes.delete(id)
-    admission?.end(cause)
-    admission?.dial?.abort(cause)
+    connection?.ended(cause)
     if (connection !== undefined && this.#components.config.advertise === 'union') {
       this.#advertiser.offersChanged([], connection.localProtocols.toArray())
+    }
+    try {
+      this.#components.onEvent(event)
+    } finally {
+      this.#connections.delete(id)
     }
   }
 }

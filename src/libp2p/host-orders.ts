@@ -1,4 +1,4 @@
-import { toError } from './to-error.ts'
+import { toError } from '../core/to-error.ts'
 import { verdictOf } from './verdict.ts'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { FromSwarm } from '../behaviour/from-swarm.ts'

@@ -20,14 +20,8 @@ import type { StreamInputs } from './stream-inputs.ts'
 import type { StreamSource } from './stream-source.ts'
 import type { SwarmConfig } from './swarm-options.ts'
 
-/** Collaborators of {@link HostStreams}, all of one connection but the last three. */
+/** What the connections of a node share here. */
 export interface HostStreamsComponents {
-  readonly machine: Connection<NegotiatedStream>
-  readonly turns: ConnectionTurns
-  readonly streams: StreamInputs
-  readonly source: StreamSource
-  /** Undefined in hosted mode. */
-  readonly muxer: NegotiatedMuxer | undefined
   readonly scheduler: Scheduler
   readonly config: SwarmConfig
   readonly hostProtocols: HostProtocolFeed
@@ -36,11 +30,30 @@ export interface HostStreamsComponents {
 /** The streams of the node's other services on one connection, as far as the swarm has to do with them. */
 export class HostStreams implements HostRequestsComponents {
   readonly #components: HostStreamsComponents
-  readonly #requests: HostRequests
+  readonly #machine: Connection<NegotiatedStream>
+  readonly #turns: ConnectionTurns
+  readonly #streams: StreamInputs
+  readonly #source: StreamSource
+  readonly #muxer: NegotiatedMuxer | undefined
 
-  constructor (components: HostStreamsComponents) {
+  /**
+   * @param components - of the node
+   * @param machine - of the connection
+   * @param turns - of the connection
+   * @param streams - of the connection
+   * @param source - of the connection
+   * @param muxer - of the connection; undefined in hosted mode
+   */
+  constructor (
+    components: HostStreamsComponents, machine: Connection<NegotiatedStream>, turns: ConnectionTurns, streams: StreamInputs,
+    source: StreamSource, muxer: NegotiatedMuxer | undefined
+  ) {
     this.#components = components
-    this.#requests = new HostRequests(this)
+    this.#machine = machine
+    this.#turns = turns
+    this.#streams = streams
+    this.#source = source
+    this.#muxer = muxer
   }
 
   /** See {@link HostRequestsComponents}. */
@@ -50,35 +63,32 @@ export class HostStreams implements HostRequestsComponents {
 
   /** See {@link HostRequestsComponents}. */
   request (request: HostStreamRequest): void {
-    const { machine, turns, scheduler } = this.#components
-    turns.command(() => { machine.requestHostStream(request, scheduler.now()) })
+    this.#turns.command(() => { this.#machine.requestHostStream(request, this.scheduler.now()) })
   }
 
   /** See {@link HostRequestsComponents}. */
   cancel (token: unknown): void {
-    const { machine, turns } = this.#components
-    turns.command(() => { machine.cancelHostStream(token) })
+    this.#turns.command(() => { this.#machine.cancelHostStream(token) })
   }
 
   /** A service wants a stream. A name that no peer of ours would propose is left to the host, which is less strict. */
   async open ({ protocol = '', ...options }: CreateStreamOptions): Promise<Stream> {
-    const { machine, source, config } = this.#components
-    if (machine.status.phase !== 'open') {
+    const { config } = this.#components
+    if (this.#machine.status.phase !== 'open') {
       throw new ConnectionClosedError(`Cannot open a stream for "${show(protocol)}": the connection closes`)
     }
     if (brokenProtocolRule(protocol, config.connection.maxFrameLength - 1) === undefined) {
       return await this.#requests.open(protocol, options)
     }
-    const stream = await source.open({ protocols: [protocol], options })
+    const stream = await this.#source.open({ protocols: [protocol], options })
     this.passedThrough(stream)
     return stream
   }
 
   /** The host negotiates `stream` by itself, or has done so. */
   passedThrough (stream: Stream): void {
-    const { machine, turns } = this.#components
     const port = this.#adopt(stream)
-    turns.input(() => { machine.handleForeignStream(port, stream.direction) })
+    this.#turns.input(() => { this.#machine.handleForeignStream(port, stream.direction) })
   }
 
   /** See `MuxerOwner`. */
@@ -91,7 +101,7 @@ export class HostStreams implements HostRequestsComponents {
     switch (output.type) {
       case 'host-stream':
         this.#leave(output.port)
-        this.#components.muxer?.emit(output.port.stream)
+        this.#muxer?.emit(output.port.stream)
         break
       case 'host-stream-opened':
         this.#leave(output.port)
@@ -108,30 +118,34 @@ export class HostStreams implements HostRequestsComponents {
    * machine is polled.
    */
   countUntold (now: Instant): void {
-    const { machine, source, muxer, hostProtocols } = this.#components
-    const { status } = machine
-    if (muxer !== undefined || status.phase !== 'open' || status.activity !== 'idle' || now < status.until) {
+    const { status } = this.#machine
+    if (this.#muxer !== undefined || status.phase !== 'open' || status.activity !== 'idle' || now < status.until) {
       return
     }
-    for (const stream of source.streams) {
+    const { hostProtocols } = this.#components
+    for (const stream of this.#source.streams) {
       const isOfHost = stream.direction === 'outbound' || hostProtocols.has(stream.protocol)
       if (isOfHost && !isAdopted(stream) && isCountedProtocol(stream.protocol)) {
-        machine.handleForeignStream(this.#adopt(stream), stream.direction)
+        this.#machine.handleForeignStream(this.#adopt(stream), stream.direction)
       }
     }
   }
 
+  /** It has no state, so none is kept. */
+  get #requests (): HostRequests {
+    return new HostRequests(this)
+  }
+
   #adopt (stream: Stream): StreamAdapter {
-    const port = new StreamAdapter(stream, this.#components.streams)
+    const port = new StreamAdapter(stream, this.#streams)
     this.#leave(port)
     return port
   }
 
   /** In hosted mode the host's streams stay as they are. */
   #leave (port: StreamPort<NegotiatedStream>): void {
-    const { muxer, config } = this.#components
     if (port instanceof StreamAdapter) {
-      port.giveToHost(muxer !== undefined && config.correctHostIterators)
+      port.giveToHost(this.#muxer !== undefined && this.#components.config.correctHostIterators)
     }
   }
 }

@@ -5,6 +5,7 @@
 
 import { ConnectionClosedError } from '@libp2p/interface'
 import { isCountedProtocol } from '../connection/counted-streams.ts'
+import { isError } from '../core/to-error.ts'
 import { REFUSED, RESET } from '../negotiation/outcome.ts'
 import { isAdopted } from './stream-adapter.ts'
 import type { AbortOptions, Connection as HostConnection, Stream } from '@libp2p/interface'
@@ -91,5 +92,5 @@ const FAILURES: ReadonlyMap<string, OpeningFailure> = new Map<string, OpeningFai
 
 /** What a rejection of the host's `newStream` means, by its name; the rejection itself is the cause. */
 export function failureOf (error: unknown): OpeningFailure {
-  return (error instanceof Error ? FAILURES.get(error.name) : undefined) ?? RESET
+  return (isError(error) ? FAILURES.get(error.name) : undefined) ?? RESET
 }

@@ -1,4 +1,5 @@
 import { Uint8ArrayList } from 'uint8arraylist'
+import { PauseMask } from './pause-mask.ts'
 import type { Stream } from '@libp2p/interface'
 import type { StreamEnd } from './stream-reader.ts'
 
@@ -18,8 +19,8 @@ export class LazyUse {
   /** Header and proposal, until they are sent. */
   #opening: Uint8Array | undefined
   #isConfirmed = false
-  /** Its user wants nothing for now. */
-  #isPauseWanted = false
+  /** On as long as its user wants nothing, and the answer has not come. */
+  #mask: PauseMask | undefined
   #closeReadLater: (() => Promise<void>) | undefined
 
   /**
@@ -39,6 +40,11 @@ export class LazyUse {
     stream.resume = () => { this.#setPaused(false) }
   }
 
+  /** Whether the opening waits for its user. */
+  get isUnsent (): boolean {
+    return this.#opening !== undefined
+  }
+
   /** Sends the opening, if nothing has yet: nothing that may be written is waited for any longer. */
   flush (): void {
     const opening = this.#opening
@@ -54,13 +60,20 @@ export class LazyUse {
   }
 
   /**
-   * Ends this side, without waiting for the peer to agree (S2.27). That the peer did not is no failure of closing (S2.26); the
-   * host's own `close` may reject then, or go on for ever, if it was waiting for the link.
+   * Ends this side, without waiting for the peer to agree (S2.27).
    *
    * @param close - the host's
    */
-  async close (close: () => Promise<void>): Promise<void> {
+  close (close: () => Promise<void>): Promise<void> {
     this.flush()
+    return this.#isConfirmed ? close() : this.#closeUnconfirmed(close)
+  }
+
+  /**
+   * That the peer did not agree is no failure of closing (S2.26); the host's own `close` may reject then, or go on for ever, if it
+   * was waiting for the link.
+   */
+  async #closeUnconfirmed (close: () => Promise<void>): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#stream.addEventListener('close', () => { resolve() }, { once: true })
       close().then(resolve, reject)
@@ -82,20 +95,24 @@ export class LazyUse {
 
   /** Nothing can be taken before {@link readOn}, not even the answer. */
   hold (): void {
-    this.#pause()
+    this.#unmasked(() => { this.#pause() })
   }
 
   /** See {@link hold}. */
   readOn (): void {
-    if (this.#stream.readStatus === 'paused') {
-      this.#resume()
-    }
+    this.#unmasked(() => {
+      if (this.#stream.readStatus === 'paused') {
+        this.#resume()
+      }
+    })
   }
 
   /** The peer agreed. */
   confirmed (): void {
+    const isPauseWanted = this.#mask !== undefined
     this.#isConfirmed = true
-    if (this.#isPauseWanted && this.#stream.readStatus === 'readable') {
+    this.#unmask()
+    if (isPauseWanted && this.#stream.readStatus === 'readable') {
       this.#pause()
     }
     this.#closeReadLater?.().catch(() => {
@@ -107,11 +124,25 @@ export class LazyUse {
   #setPaused (isPaused: boolean): void {
     const { readStatus } = this.#stream
     if (!this.#isConfirmed && (readStatus === 'readable' || readStatus === 'paused')) {
-      this.#isPauseWanted = isPaused
+      this.#unmask()
+      this.#mask = isPaused ? new PauseMask(this.#stream) : undefined
     } else if (isPaused) {
       this.#pause()
     } else {
       this.#resume()
+    }
+  }
+
+  #unmask (): void {
+    this.#mask?.remove()
+    this.#mask = undefined
+  }
+
+  #unmasked (task: () => void): void {
+    if (this.#mask === undefined) {
+      task()
+    } else {
+      this.#mask.lift(task)
     }
   }
 

@@ -1,5 +1,5 @@
+import { toError } from '../core/to-error.ts'
 import { endStreams } from './end-streams.ts'
-import { toError } from './to-error.ts'
 import { Wait } from './wait.ts'
 import type { AbortOptions, Connection as HostConnection, Stream } from '@libp2p/interface'
 import type { MuxerPort, StreamOpening } from '../connection/muxer-port.ts'
@@ -38,6 +38,8 @@ export class MuxerAdapter implements MuxerPort {
   readonly #user: MuxerUser
   /** Calls of the host that wait until the muxer may close. */
   #waiting: Set<Wait<void>> | undefined
+  /** Of the close that the machine began: it never aborts, and is there in place of the host's own. */
+  #endless: AbortSignal | undefined
   /** The handlers had their last word. */
   #mayClose = false
   /** The host ends the connection at once, or has ended it. */
@@ -90,7 +92,8 @@ export class MuxerAdapter implements MuxerPort {
       await this.#handlersFirst(options)
     }
     try {
-      await endStreams(this.#source.streams, this.#scheduler, options)
+      // A stream may listen to its signal several times, and Node takes more than ten listeners for a leak.
+      await endStreams(this.#source.streams, this.#scheduler, options.signal === this.#endless ? {} : options)
       await this.#source.close(options)
     } catch (error) {
       // The host leaves the transport open after this.
@@ -139,8 +142,9 @@ export class MuxerAdapter implements MuxerPort {
 
   /** The deadline is the machine's. The host's own, one second, must not apply, and any signal takes its place. */
   async #closeHost (): Promise<void> {
+    this.#endless = new AbortController().signal
     try {
-      await this.#host.close({ signal: new AbortController().signal })
+      await this.#host.close({ signal: this.#endless })
     } catch (error) {
       this.#host.abort(toError(error))
     }

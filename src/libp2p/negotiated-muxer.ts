@@ -1,3 +1,4 @@
+import { containedLog } from './contained-log.ts'
 import { StreamEvents } from './stream-events.ts'
 import { WireWriting } from './wire-writing.ts'
 import type {
@@ -42,6 +43,8 @@ export interface MuxerOwner {
   closeMuxer (options: AbortOptions): Promise<void>
   /** The host ends the connection at once. */
   abortMuxer (error: Error): void
+  /** A listener for `type` threw, or rejected. */
+  listenerThrew (type: string, cause: unknown): void
 }
 
 /**
@@ -98,7 +101,7 @@ function wrapFactory (factory: StreamMuxerFactory): StreamMuxerFactory {
  * Stands between a connection of the host and its muxer. Until the swarm has taken it over it holds no state and lets
  * everything through.
  */
-export class NegotiatedMuxer extends StreamEvents implements StreamMuxer {
+export class NegotiatedMuxer extends StreamEvents implements StreamMuxer, EventListenerObject {
   /** The muxer that does the work. */
   readonly inner: StreamMuxer
   /** Set when the connection opens. */
@@ -181,7 +184,7 @@ export class NegotiatedMuxer extends StreamEvents implements StreamMuxer {
     super.addEventListener(type, listener, options)
     if (!this.#isAttached) {
       this.#isAttached = true
-      this.inner.addEventListener('stream', ({ detail: stream }) => { this.#onStream(stream) })
+      this.inner.addEventListener('stream', this)
     }
   }
 
@@ -201,9 +204,28 @@ export class NegotiatedMuxer extends StreamEvents implements StreamMuxer {
     this.#writing?.flush()
   }
 
+  /** Listener of the inner muxer: the remote opened a stream. */
+  handleEvent ({ detail: stream }: CustomEvent<Stream>): void {
+    this.#countStream()
+    if (this.owner === undefined || stream.protocol !== '') {
+      this.emit(stream)
+    } else {
+      this.owner.inboundStream(stream)
+    }
+  }
+
   /** Gives a stream to the host. */
   emit (stream: Stream): void {
     this.safeDispatchEvent('stream', { detail: stream })
+  }
+
+  /** As long as nobody else is to be told, the log of the wire is. */
+  protected override onListenerError (type: string, cause: unknown): void {
+    if (this.owner !== undefined) {
+      this.owner.listenerThrew(type, cause)
+    } else if (this.#wire !== undefined) {
+      containedLog(this.#wire.log, () => {}).error('listener for %s threw - %e', type, cause)
+    }
   }
 
   #countStream (): void {
@@ -213,15 +235,6 @@ export class NegotiatedMuxer extends StreamEvents implements StreamMuxer {
     this.#streamsSeen++
     if (this.#streamsSeen === JOIN_FROM_STREAM) {
       this.#writing = new WireWriting(this.#wire, this.inner, this.#scheduler)
-    }
-  }
-
-  #onStream (stream: Stream): void {
-    this.#countStream()
-    if (this.owner === undefined || stream.protocol !== '') {
-      this.emit(stream)
-    } else {
-      this.owner.inboundStream(stream)
     }
   }
 }

@@ -1,4 +1,5 @@
 import { abortOf, errorOf, timeoutOf } from '../connection/stream-failure.ts'
+import { isError } from '../core/to-error.ts'
 import type { Disagreement, StreamError } from '../connection/stream-failure.ts'
 import type { ConnectionId, Direction } from '../core/ids.ts'
 import type { FailedOutcome, StreamFailure, StreamPhase } from '../errors.ts'
@@ -56,6 +57,6 @@ export function negotiationError (outcome: Disagreement, failure: StreamFailure,
 
 /** The error for a signal that aborted: a deadline of the caller, or the caller's wish. */
 export function cancellationError (reason: unknown, failure: StreamFailure): MultistreamSelectError {
-  const isTimeout = reason instanceof Error && reason.name === 'TimeoutError'
+  const isTimeout = isError(reason) && reason.name === 'TimeoutError'
   return new MultistreamSelectError(isTimeout ? timeoutOf(failure) : abortOf('Cancelled', failure, reason))
 }

@@ -69,8 +69,6 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
   readonly #scheduler: Scheduler
   readonly #streams: SwarmEventStreams<KeyedEvent<string, unknown>>
   readonly #link: HostLink
-  /** Until `connection-closed`, whose event comes when the connection itself is no longer there to ask. */
-  readonly #origins = new Map<ConnectionId, ConnectionOrigin>()
   readonly #views = new WeakMap<ConnectionDriver, SwarmConnection>()
   readonly #metrics: SwarmMetrics | undefined
   #discarded = 0
@@ -186,8 +184,7 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
       case 'connection-closed':
         this.#metrics?.closed(event.reason)
         this.protocols.ended(event.connection)
-        this.announce('connection:close', { ...event, ...this.#origins.get(event.connection) })
-        this.#origins.delete(event.connection)
+        this.announce('connection:close', { ...event, ...this.#originOf(event.connection) })
         break
       case 'connection-denied':
         this.#metrics?.denied(event.behaviour)
@@ -247,10 +244,12 @@ class SwarmService extends ContainedEmitter<SwarmEvents<Behaviours>> implements 
   }
 
   #onEstablished (event: ConnectionEstablished): void {
-    const driver = this.#link.connection(event.connection)
-    const origin: ConnectionOrigin = { mode: driver?.mode ?? 'hosted', openedAt: driver?.host.timeline.open ?? 0 }
-    this.#origins.set(event.connection, origin)
-    this.announce('connection:open', { ...event, ...origin })
+    this.announce('connection:open', { ...event, ...this.#originOf(event.connection) })
+  }
+
+  #originOf (id: ConnectionId): ConnectionOrigin {
+    const driver = this.#link.connection(id)
+    return { mode: driver?.mode ?? 'hosted', openedAt: driver?.host.timeline.open ?? 0 }
   }
 
   #onProtocolsChange (change: PeerProtocolsChange): void {

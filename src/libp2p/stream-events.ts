@@ -1,3 +1,4 @@
+import { callListener } from './call-listener.ts'
 import type { EventHandler, StreamMuxerEvents, TypedEventTarget } from '@libp2p/interface'
 
 type StreamEvent = StreamMuxerEvents['stream']
@@ -13,7 +14,7 @@ const NOBODY: readonly Added[] = Object.freeze([])
  * The event target of a muxer. It has one kind of event, and as a rule one listener, the connection of the host; there is one
  * per connection, and a target of the platform takes close to a kilobyte with its first listener.
  */
-export class StreamEvents implements TypedEventTarget<StreamMuxerEvents> {
+export abstract class StreamEvents implements TypedEventTarget<StreamMuxerEvents> {
   #added = NOBODY
 
   /** See `EventTarget`. */
@@ -22,7 +23,8 @@ export class StreamEvents implements TypedEventTarget<StreamMuxerEvents> {
     if (type !== 'stream' || listener === null || signal?.aborted === true || this.#added.some((added) => added.listener === listener)) {
       return
     }
-    this.#added = [...this.#added, { listener, isOnce }]
+    // A spread would leave room for a dozen more.
+    this.#added = this.#added.concat({ listener, isOnce })
     signal?.addEventListener('abort', () => { this.removeEventListener(type, listener) }, { once: true })
   }
 
@@ -38,14 +40,14 @@ export class StreamEvents implements TypedEventTarget<StreamMuxerEvents> {
     return type === 'stream' ? this.#added.length : 0
   }
 
-  /** See `EventTarget`. What a listener throws harms no other one, and surfaces as it does elsewhere: nobody has handled it. */
+  /** See `EventTarget`. What a listener throws harms no other one, nor the stream that it is told of. */
   dispatchEvent (event: Event): boolean {
     if (isStreamEvent(event)) {
       for (const { listener, isOnce } of this.#added) {
         if (isOnce) {
           this.removeEventListener('stream', listener)
         }
-        void call(listener, event)
+        callListener(listener, event, (cause) => { this.onListenerError('stream', cause) })
       }
     }
     return !event.defaultPrevented
@@ -55,18 +57,11 @@ export class StreamEvents implements TypedEventTarget<StreamMuxerEvents> {
   safeDispatchEvent<Detail> (type: keyof StreamMuxerEvents, init: CustomEventInit<Detail> = {}): boolean {
     return this.dispatchEvent(new CustomEvent(type, init))
   }
+
+  /** Told what a listener for `type` threw, or rejected with. Must not throw. */
+  protected abstract onListenerError (type: string, cause: unknown): void
 }
 
 function isStreamEvent (event: Event): event is StreamEvent {
   return event.type === 'stream'
-}
-
-/** Runs at once; a promise, so that a throw is an unhandled rejection. */
-// eslint-disable-next-line @typescript-eslint/require-await -- for the promise alone
-async function call (listener: EventHandler<StreamEvent>, event: StreamEvent): Promise<void> {
-  if (typeof listener === 'function') {
-    listener(event)
-  } else {
-    listener.handleEvent(event)
-  }
 }

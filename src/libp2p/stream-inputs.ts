@@ -11,35 +11,33 @@ import type { NextTurn, Waiting } from './next-turn.ts'
 import type { StreamSink } from './stream-adapter.ts'
 import type { TurnBudget } from './turn-budget.ts'
 
+/** What the streams of all connections of a node share. */
+export interface StreamInputsComponents {
+  readonly scheduler: Scheduler
+  readonly budget: TurnBudget
+  /** Streams that this side closed. */
+  readonly closing: NextTurn<StreamAdapter>
+  /** Of what the streams may hold. */
+  readonly config: BacklogLimits
+}
+
 /** What happens to the streams of one connection, as inputs of its machine. The hot path: outside a drain no closure is made. */
 export class StreamInputs implements StreamSink {
   readonly #machine: Connection<NegotiatedStream>
   readonly #turns: ConnectionTurns
-  readonly #scheduler: Scheduler
-  readonly #budget: TurnBudget
-  readonly #closing: NextTurn<StreamAdapter>
-  readonly #limits: BacklogLimits
+  readonly #components: StreamInputsComponents
   /** Made when a stream holds something: most connections do not. */
   #backlog: Backlog | undefined
 
   /**
    * @param machine - of the connection
    * @param turns - of the connection
-   * @param scheduler - of the node
-   * @param budget - of the node
-   * @param closing - of the node
-   * @param limits - of what the streams may hold
+   * @param components - of the node
    */
-  constructor (
-    machine: Connection<NegotiatedStream>, turns: ConnectionTurns, scheduler: Scheduler, budget: TurnBudget,
-    closing: NextTurn<StreamAdapter>, limits: BacklogLimits
-  ) {
-    this.#budget = budget
-    this.#limits = limits
+  constructor (machine: Connection<NegotiatedStream>, turns: ConnectionTurns, components: StreamInputsComponents) {
     this.#machine = machine
     this.#turns = turns
-    this.#scheduler = scheduler
-    this.#closing = closing
+    this.#components = components
   }
 
   /** The peer opened a stream. */
@@ -64,7 +62,7 @@ export class StreamInputs implements StreamSink {
 
   /** See {@link StreamSink}. */
   get backlog (): Backlog {
-    this.#backlog ??= new Backlog(this.#limits, this.#scheduler)
+    this.#backlog ??= new Backlog(this.#components.config, this.#components.scheduler)
     return this.#backlog
   }
 
@@ -75,7 +73,7 @@ export class StreamInputs implements StreamSink {
 
   /** See {@link StreamSink}. */
   nextTurn (task: () => void): void {
-    this.#budget.later(task)
+    this.#components.budget.later(task)
   }
 
   /** See {@link StreamSink}. */
@@ -108,18 +106,18 @@ export class StreamInputs implements StreamSink {
 
   /** See {@link StreamSink}. */
   tellClosingLater (waiting: Waiting<StreamAdapter>): void {
-    this.#closing.add(waiting)
+    this.#components.closing.add(waiting)
   }
 
   /** See {@link StreamSink}. */
   tellClosingNever (waiting: Waiting<StreamAdapter>): void {
-    this.#closing.remove(waiting)
+    this.#components.closing.remove(waiting)
   }
 
   /** See {@link StreamSink}. */
   streamClosing (port: StreamAdapter): void {
     this.#turns.begin()
-    this.#machine.handleStreamClosing(port, this.#scheduler.now())
+    this.#machine.handleStreamClosing(port, this.#components.scheduler.now())
     this.#turns.end()
   }
 
@@ -128,13 +126,18 @@ export class StreamInputs implements StreamSink {
     this.#turns.command(() => { this.#machine.ignoreForKeepAlive(port) })
   }
 
+  /** See {@link StreamSink}. */
+  listenerThrew (port: StreamAdapter, type: string, cause: unknown): void {
+    this.#turns.input(() => { this.#machine.handleListenerFault(port, `listener for ${type} of a stream`, cause) })
+  }
+
   #arrived (port: StreamAdapter): void {
     if (this.isBusy) {
       this.whenIdle(() => { this.#arrived(port) })
       return
     }
     this.#turns.begin()
-    this.#machine.handleInboundStream(port, this.#scheduler.now())
+    this.#machine.handleInboundStream(port, this.#components.scheduler.now())
     this.#turns.end()
   }
 
@@ -144,7 +147,7 @@ export class StreamInputs implements StreamSink {
       return
     }
     this.#turns.begin()
-    this.#machine.handleNegotiatedInbound(port, protocol, this.#scheduler.now())
+    this.#machine.handleNegotiatedInbound(port, protocol, this.#components.scheduler.now())
     this.#turns.end()
     port.checkOver()
   }

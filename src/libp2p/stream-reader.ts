@@ -1,4 +1,5 @@
 import { StreamAbortedError, StreamResetError } from '@libp2p/interface'
+import { OwnListener } from './stream-listeners.ts'
 import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
 import type { Uint8ArrayList } from 'uint8arraylist'
 
@@ -61,7 +62,7 @@ export async function * chunksOf (stream: Stream, end: StreamEnd, pauseAbove: nu
  * What arrives in a pause is in the buffer of the host, who drops it when the connection is lost: a stream that is paused, and
  * no other, is therefore emptied before it is aborted.
  */
-class ReadAhead {
+class ReadAhead extends OwnListener {
   readonly #stream: Stream
   readonly #pauseAbove: number
   readonly #end: StreamEnd
@@ -75,6 +76,7 @@ class ReadAhead {
   failure: Error | undefined
 
   constructor (stream: Stream, pauseAbove: number, end: StreamEnd) {
+    super()
     this.#stream = stream
     this.#end = end
     this.#pauseAbove = pauseAbove
@@ -83,7 +85,7 @@ class ReadAhead {
     stream.addEventListener('close', this)
   }
 
-  handleEvent (event: StreamMessageEvent | StreamCloseEvent | Event): void {
+  override handleEvent (event: StreamMessageEvent | StreamCloseEvent | Event): void {
     if ('data' in event) {
       this.#queue.push(event.data)
       this.#queuedBytes += event.data.byteLength

@@ -1,5 +1,6 @@
 import { StreamResetError } from '@libp2p/interface'
 import { AbortError } from '../errors.ts'
+import { OwnListener } from './stream-listeners.ts'
 import type { Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { Backlog, BacklogMember } from './backlog.ts'
 
@@ -16,7 +17,7 @@ interface Write {
  * `send` takes everything, and its `onDrain` waits for the first time only, so this goes by how much the stream holds. Made
  * for a stream when it is written to in this way, or holds something.
  */
-export class StreamWriter implements BacklogMember {
+export class StreamWriter extends OwnListener implements BacklogMember {
   readonly #stream: Stream
   readonly #backlog: Backlog
   readonly #writes: Write[] = []
@@ -28,6 +29,7 @@ export class StreamWriter implements BacklogMember {
   #whenRoom: (() => void) | undefined
 
   constructor (stream: Stream, backlog: Backlog) {
+    super()
     this.#stream = stream
     this.#backlog = backlog
   }
@@ -82,7 +84,7 @@ export class StreamWriter implements BacklogMember {
   }
 
   /** Listener of the stream, while it holds something. */
-  handleEvent (event: StreamCloseEvent | Event): void {
+  override handleEvent (event: StreamCloseEvent | Event): void {
     if (event.type === 'close') {
       this.#end('error' in event ? event.error : undefined)
     } else {

@@ -1,5 +1,5 @@
+import { toError } from '../core/to-error.ts'
 import { frozenSet } from './frozen-set.ts'
-import { toError } from './to-error.ts'
 import { Wait } from './wait.ts'
 import type { Connection as HostConnection, PeerId } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'

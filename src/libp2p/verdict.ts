@@ -1,5 +1,6 @@
-import { ConnectionDenied, asCause, isDenial, placed } from '../behaviour/connection-denied.ts'
+import { ConnectionDenied, isDenial, placed } from '../behaviour/connection-denied.ts'
 import { answersUnder, isLater } from '../behaviour/joint-check.ts'
+import { toError } from '../core/to-error.ts'
 import { Wait } from './wait.ts'
 import type { Check, Denied } from '../behaviour/connection-denied.ts'
 import type { GateAnswer, Question } from '../behaviour/joint-check.ts'
@@ -42,7 +43,7 @@ interface Asker {
 export function passGate (driver: Asker, step: GateStep, terms: VerdictTerms, lifetime: Lifetime): Denied<Error> | Promise<Denied<Error>> {
   const commit = (denied: Denied<Error>): Denied<Error> | Promise<Denied<Error>> => {
     if (denied === undefined && lifetime.isOver) {
-      return new ConnectionDenied(asCause(lifetime.signal.reason))
+      return new ConnectionDenied(toError(lifetime.signal.reason))
     }
     return denied ?? driver.ask(() => step.commit?.())
   }
@@ -92,7 +93,7 @@ function waitFor ({ behaviour, check }: GateAnswer, question: Question, terms: V
   Promise.resolve(check).then(
     (answer: unknown) => { wait.resolve(parseVerdict(answer)) },
     (cause: unknown) => {
-      if (wait.resolve(new ConnectionDenied(asCause(cause)))) {
+      if (wait.resolve(new ConnectionDenied(toError(cause)))) {
         terms.onRejection(behaviour, question, cause)
       }
     }
@@ -104,7 +105,7 @@ async function settled (wait: Wait<Denied<Error>>): Promise<Denied<Error>> {
   try {
     return await wait.promise
   } catch (late) {
-    return new ConnectionDenied(asCause(late))
+    return new ConnectionDenied(toError(late))
   }
 }
 

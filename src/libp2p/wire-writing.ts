@@ -1,17 +1,23 @@
 import { allocUnsafe } from 'uint8arrays/alloc'
+import { toError } from '../core/to-error.ts'
 import { isOver } from './is-over.ts'
-import { toError } from './to-error.ts'
 import type { AbortOptions, MessageStream, StreamMuxer } from '@libp2p/interface'
 import type { Scheduler } from './scheduler.ts'
 
 /** A chunk above that is written at once: beside its own cost, that of a write is small, and flow control wants it told in time. */
 const SMALL_BYTES = 2048
 
+/**
+ * Microtasks that the first of them waits. A stream that closes is told so a few of them after its last frame, and who opens
+ * one stream after the other then opens the next one: its first frames go with the last ones of that before it.
+ */
+const WAIT_MICROTASKS = 3
+
 /** What waits at most, in bytes: hundreds of the frames that a short stream consists of. */
 const JOINED_BYTES = 8192
 
 /** What the first of them is copied into, in bytes; doubled as need be. */
-const FIRST_BYTES = 256
+const FIRST_BYTES = 128
 
 type Chunk = Parameters<MessageStream['send']>[0]
 
@@ -19,7 +25,7 @@ type Chunk = Parameters<MessageStream['send']>[0]
  * Joins the small chunks that a muxer sends in a row into one write of the wire. Each write costs an encryption and a call of
  * the system, which is most of what a short stream costs, and one message of the peer often leads to frames of many streams.
  *
- * - Nothing waits for longer than a microtask, nothing is reordered, and what waits is bounded.
+ * - Nothing waits for longer than a few microtasks, nothing is reordered, and what waits is bounded.
  * - A chunk that is not small, and any chunk while the wire is full, is written at once, behind what waited: whoever sends much
  *   has the timing and the back-pressure of the bare wire.
  * - What waits is a copy, as a caller may use its buffer again once `send` has returned: an encrypting wire has read it by then.
@@ -33,7 +39,15 @@ export class WireWriting {
   readonly #send: MessageStream['send']
   #joined: Uint8Array | undefined
   #length = 0
-  readonly #flushSoon = (): void => { this.flush() }
+  #microtasksLeft = 0
+  readonly #onMicrotask = (): void => {
+    this.#microtasksLeft--
+    if (this.#microtasksLeft > 0) {
+      this.#scheduler.soon(this.#onMicrotask)
+    } else {
+      this.flush()
+    }
+  }
 
   /**
    * Gives the wire another `send`, `close` and `abort`.
@@ -84,14 +98,33 @@ export class WireWriting {
     const end = this.#length + data.byteLength
     if (this.#joined === undefined) {
       this.#joined = allocUnsafe(Math.max(end, FIRST_BYTES))
-      this.#scheduler.soon(this.#flushSoon)
+      this.#flushSoon()
     } else if (end > this.#joined.byteLength) {
       const joined = allocUnsafe(Math.max(end, 2 * this.#joined.byteLength))
       joined.set(this.#joined.subarray(0, this.#length))
       this.#joined = joined
     }
-    this.#joined.set(data.subarray(), this.#length)
-    this.#length = end
+    this.#copy(data, this.#joined)
+  }
+
+  #flushSoon (): void {
+    if (this.#microtasksLeft === 0) {
+      this.#scheduler.soon(this.#onMicrotask)
+    }
+    this.#microtasksLeft = WAIT_MICROTASKS
+  }
+
+  /** A list piece by piece: as one array it would be copied twice. */
+  #copy (data: Chunk, joined: Uint8Array): void {
+    if (data instanceof Uint8Array) {
+      joined.set(data, this.#length)
+      this.#length += data.byteLength
+      return
+    }
+    for (const piece of data) {
+      joined.set(piece, this.#length)
+      this.#length += piece.byteLength
+    }
   }
 
   /** Returns whether the wire takes more. */

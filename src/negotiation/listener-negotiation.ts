@@ -39,7 +39,7 @@ import type { Poll } from '../core/poll.ts'
 export interface ProtocolEntry {
   /** A valid name (S3.1). */
   readonly name: string
-  /** Belongs to the negotiation, which keeps the answer that it encoded for the name here. Undefined to begin with. */
+  /** The negotiation keeps the answer that it encoded for the name here, unless the entry is frozen. Undefined to begin with. */
   frame: Uint8Array | undefined
 }
 
@@ -52,7 +52,7 @@ export interface ProtocolIndex<Entry extends ProtocolEntry = ProtocolEntry> {
   /**
    * Give it, with undefined, where `find` answers the same for ever: the negotiation keeps the entry that it found last here,
    * as the next proposal is mostly the same, and is then known by its bytes, without making a text of them. Without this
-   * property `find` is asked each time, and nothing is written.
+   * property, or if it cannot be written, `find` is asked each time.
    */
   latest?: Entry | undefined
 }
@@ -272,10 +272,10 @@ export class ListenerNegotiation<Entry extends ProtocolEntry = ProtocolEntry> {
     const listed = this.#protocols.find(name)
     const entry = listed ?? this.#fallback?.(name)
     if (entry !== undefined) {
-      const opening = entry.frame ??= encodeOpening(entry.name)
+      const opening = entry.frame ?? encodeFor(entry)
       if (isMessage(body, start, end, opening, HEADER.length)) {
         if (listed !== undefined && 'latest' in this.#protocols) {
-          this.#protocols.latest = listed
+          Reflect.set(this.#protocols, 'latest', listed)
         }
         this.#agree(entry, opening)
         return
@@ -303,4 +303,11 @@ export class ListenerNegotiation<Entry extends ProtocolEntry = ProtocolEntry> {
     const isEarlyData = this.#state === 'refused' && read !== 'fin' && read !== 'reset'
     this.#outcome = isEarlyData ? EARLY_DATA : interruptedBy(read)
   }
+}
+
+/** Entries are their owner's, who may have frozen them: nothing is kept there then. */
+function encodeFor (entry: ProtocolEntry): Uint8Array {
+  const opening = encodeOpening(entry.name)
+  Reflect.set(entry, 'frame', opening)
+  return opening
 }

@@ -1,11 +1,12 @@
 import { isSameByPosition } from './last-listing.ts'
+import type { LastListing } from './last-listing.ts'
 import type { IndexedListing } from './listing-snapshot.ts'
 
 /** The names that some connections began with, in what they share: all of it is made once and never changed. */
 export interface CommonNames {
   /** The listings of the handlers and of the host that brought them. */
-  readonly handlers: readonly string[]
-  readonly host: readonly string[]
+  readonly handlers: LastListing
+  readonly host: LastListing
   /** The names in force, each with the parity of a first update. */
   readonly marks: ReadonlyMap<string, boolean>
   /** What streams may be agreed on, made for the first one that comes. */
@@ -23,6 +24,6 @@ export function common (names: CommonNames): CommonNames {
 }
 
 function isSame (left: CommonNames, right: CommonNames): boolean {
-  return isSameByPosition(left.handlers, right.handlers) && isSameByPosition(left.host, right.host)
+  return !left.handlers.differsFrom(right.handlers) && !left.host.differsFrom(right.host)
     && isSameByPosition([...left.marks.keys()], [...right.marks.keys()])
 }

@@ -4,53 +4,59 @@ import type { ProtocolListing } from './protocol-list.ts'
 const NO_NAMES: readonly string[] = Object.freeze([])
 
 /**
- * Remembers the last listing of one origin, and tells at the least cost whether the next one differs (S3.6): the same
- * frozen array or the same version of a list is not looked at; anything else is compared by position.
+ * The last listing of one origin, which tells at the least cost whether the next one differs (S3.6): the same frozen array or
+ * the same version of a list is not looked at; anything else is compared by position. It never changes, so that the many
+ * connections that list the same share one.
  */
 export class LastListing {
   /** The names: a frozen array as it was listed, the snapshot of a list, or a copy of an array that may yet change. */
-  names: readonly string[] = NO_NAMES
+  readonly names: readonly string[]
   /**
    * The list that gave `names`, or the array that was last found not to be frozen: that is asked once per reference, as it
    * costs more than all the rest.
    */
-  #origin: ProtocolListing | undefined
+  readonly #origin: ProtocolListing | undefined
   /** That of the list, then. */
-  #version = 0
+  readonly #version: number
 
-  /** Takes the next listing; true if its names, or their order, differ from the last one. */
-  update (listing: ProtocolListing): boolean {
+  constructor (names: readonly string[] = NO_NAMES, origin?: ProtocolListing, version: number = 0) {
+    this.names = names
+    this.#origin = origin
+    this.#version = version
+  }
+
+  /**
+   * Takes the next listing; itself if nothing is to be known of that. A frozen array is kept also when it holds the same names: it
+   * is the one that may come again.
+   */
+  next (listing: ProtocolListing): LastListing {
     if (listing === this.names) {
-      return false
+      return this
     }
     if (isProtocolList(listing)) {
       const { version } = listing
-      if (listing === this.#origin && version === this.#version) {
-        return false
-      }
-      this.#version = version
-      this.#origin = listing
-      return this.#adopt(listing.snapshot)
+      return listing === this.#origin && version === this.#version ? this : new LastListing(listing.snapshot, listing, version)
     }
     if (listing !== this.#origin && Object.isFrozen(listing)) {
-      this.#origin = undefined
-      return this.#adopt(listing)
+      return new LastListing(listing)
     }
-    this.#origin = listing
-    const isDifferent = !isSameByPosition(listing, this.names)
-    if (isDifferent) {
-      this.names = listing.slice()
-    }
-    return isDifferent
+    const isSame = isSameByPosition(listing, this.names)
+    return isSame && listing === this.#origin ? this : new LastListing(isSame ? this.names : listing.slice(), listing)
   }
 
-  /** Keeps a frozen array as it is, also when it holds the same names: it is the one that may come again. */
-  #adopt (names: readonly string[]): boolean {
-    const isDifferent = !isSameByPosition(names, this.names)
-    this.names = names
-    return isDifferent
+  /** Whether the names, or their order, are others. */
+  differsFrom (other: LastListing): boolean {
+    return !isSameByPosition(this.names, other.names)
+  }
+
+  /** `other`, if that holds the very same, so that this one can go. */
+  orSame (other: LastListing): LastListing {
+    return this.names === other.names && this.#origin === other.#origin && this.#version === other.#version ? other : this
   }
 }
+
+/** That of who has listed nothing yet. */
+export const NO_LISTING: LastListing = new LastListing()
 
 /** Whether two listings hold the same names in the same order. */
 export function isSameByPosition (left: readonly string[], right: readonly string[]): boolean {

@@ -53,6 +53,6 @@ export class IndexedListing implements ListingSnapshot {
 
   /** The same names, listed by another array. */
   withListing (listing: readonly string[]): IndexedListing {
-    return new IndexedListing(listing, this.#index, this.names)
+    return listing === this.listing ? this : new IndexedListing(listing, this.#index, this.names)
   }
 }

@@ -1,8 +1,9 @@
 import { show } from '../core/printable.ts'
 import { common } from './common-names.ts'
-import { LastListing } from './last-listing.ts'
+import { NO_LISTING } from './last-listing.ts'
 import { IndexedListing } from './listing-snapshot.ts'
 import type { CommonNames } from './common-names.ts'
+import type { LastListing } from './last-listing.ts'
 import type { ListedProtocol, ListingSnapshot } from './listing-snapshot.ts'
 import type { ProtocolListing } from './protocol-list.ts'
 import { brokenProtocolRule } from './stream-protocol.ts'
@@ -35,8 +36,8 @@ export interface LocalProtocolsInit {
  */
 export class LocalProtocols {
   readonly #init: Readonly<LocalProtocolsInit>
-  readonly #handlers = new LastListing()
-  readonly #host = new LastListing()
+  #handlers: LastListing = NO_LISTING
+  #host: LastListing = NO_LISTING
   /** The names in force: shared with other connections while they are those of the first update, then a map of its own. */
   #names: CommonNames | Map<string, boolean> | undefined
   #parity = false
@@ -97,9 +98,11 @@ export class LocalProtocols {
    */
   update (handlers: ProtocolListing, host: ProtocolListing): boolean {
     this.forget()
-    const areHandlersNew = this.#handlers.update(handlers)
-    const isHostNew = this.#host.update(host)
-    if (!areHandlersNew && !isHostNew) {
+    const lastHandlers = this.#handlers
+    const lastHost = this.#host
+    this.#handlers = lastHandlers.next(handlers)
+    this.#host = lastHost.next(host)
+    if (!this.#handlers.differsFrom(lastHandlers) && !this.#host.differsFrom(lastHost)) {
       return false
     }
     this.#snapshot = undefined
@@ -111,7 +114,10 @@ export class LocalProtocols {
       this.#sweep(marks)
     }
     if (isFirst) {
-      this.#names = common({ handlers: this.#handlers.names, host: this.#host.names, marks, snapshot: undefined })
+      const names = common({ handlers: this.#handlers, host: this.#host, marks, snapshot: undefined })
+      this.#names = names
+      this.#handlers = this.#handlers.orSame(names.handlers)
+      this.#host = this.#host.orSame(names.host)
     }
     return this.#added !== undefined || this.#removed !== undefined
   }

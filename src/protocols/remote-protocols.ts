@@ -1,8 +1,10 @@
 import { utf8Length } from '../core/utf8.ts'
+import { commonSet } from './common-sets.ts'
 import { brokenProtocolRule } from './stream-protocol.ts'
 
 /** Of all connections on which nobody has reported. */
 const NO_HOLDERS: ReadonlyMap<string, number> = new Map()
+const NO_SET: ReadonlySet<string> = new Set()
 
 /** What a set of names and a map from names have in common. */
 interface Names {
@@ -191,7 +193,7 @@ export class RemoteProtocols {
   #keep (names: SourceNames): void {
     const sources = this.#sources ?? []
     const at = sources.findIndex(({ source }) => source === names.source)
-    this.#sources = at < 0 ? [...sources, names] : sources.map((held, index) => index === at ? names : held)
+    this.#sources = at < 0 ? sources.concat(names) : sources.map((held, index) => index === at ? names : held)
   }
 
   /** Adds to `source` the first of `protocols`, up to its limits; from the first one that does not fit, no further. */
@@ -268,44 +270,61 @@ function listOf (names: Iterable<string>, isWanted: (name: string) => boolean = 
 /** What one source reported and has not taken back. */
 class SourceNames {
   readonly source: unknown
-  readonly names = new Set<string>()
   bytes = 0
   /** It reported more than is kept, and has not said all of it anew since. */
   isCut = false
+  /** The names, while nobody else has this very set. */
+  #own: Set<string> | undefined
+  /** Else: shared with other connections, and copied before it is changed. */
+  #common: ReadonlySet<string> = NO_SET
 
   constructor (source: unknown) {
     this.source = source
   }
 
+  get names (): ReadonlySet<string> {
+    return this.#own ?? this.#common
+  }
+
   add (name: string): void {
-    this.names.add(name)
+    this.#writable.add(name)
     this.bytes += utf8Length(name)
   }
 
   copy (): SourceNames {
     const copy = new SourceNames(this.source)
-    copy.become(this, this.names, [])
+    copy.#own = new Set(this.names)
+    copy.bytes = this.bytes
+    copy.isCut = this.isCut
     return copy
   }
 
   /** Takes on what `other` is, and loses and gains names in the order in which they are given. */
   become ({ bytes, isCut }: SourceNames, added: Iterable<string>, removed: Iterable<string>): void {
+    const names = this.#writable
     for (const name of removed) {
-      this.names.delete(name)
+      names.delete(name)
     }
     for (const name of added) {
-      this.names.add(name)
+      names.add(name)
     }
     this.bytes = bytes
     this.isCut = isCut
+    this.#common = commonSet(names)
+    this.#own = undefined
   }
 
   /** True if `name` was there. */
   delete (name: string): boolean {
-    const isHeld = this.names.delete(name)
+    const isHeld = this.names.has(name) && this.#writable.delete(name)
     if (isHeld) {
       this.bytes -= utf8Length(name)
     }
     return isHeld
+  }
+
+  get #writable (): Set<string> {
+    this.#own ??= new Set(this.#common)
+    return this.#own
   }
 }

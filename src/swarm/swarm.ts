@@ -145,11 +145,7 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
     if (this.#pool.get(established.id) !== undefined) {
       throw new InvalidStateError(`Cannot establish connection: there is one with id "${established.id}"`)
     }
-    // Wakes while the connection is being made change nothing: it is queued below.
-    let wake = (): void => {}
-    const connection = this.#connect(established, (handler) => connect(handler, () => { wake() }))
-    const entry: PoolEntry<Pooled> = { peer: established.peer, connection, state: 'resting', isStalled: false }
-    wake = () => { this.#connectionWoke(entry) }
+    const entry = this.#connect(established, connect)
     this.#pool.add(entry)
     this.#pool.queue(entry)
     const { id, peer, direction, address } = established
@@ -158,7 +154,7 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
     })
     this.#outputs.push(event)
     this.#tellRoot(event)
-    return connection
+    return entry.connection
   }
 
   /**
@@ -228,12 +224,20 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
     this.#outputs.push({ type: 'handler-error', behaviour, method, cause, peer: undefined, connection: undefined })
   }
 
-  #connect (established: EstablishedConnection, connect: (handler: AnyHandler) => Pooled): Pooled {
+  /** There is one closure in here: all that it sees, and no other does, lives as long as the connection. */
+  #connect (established: EstablishedConnection, connect: (handler: AnyHandler, wake: () => void) => Pooled): PoolEntry<Pooled> {
+    let entry: PoolEntry<Pooled> | undefined
+    const wake = (): void => {
+      // While the connection is being made it changes nothing: whoever has it made queues it.
+      if (entry !== undefined) {
+        this.#connectionWoke(entry)
+      }
+    }
     const handler = this.gates.admit(established)
     try {
-      const connection = connect(handler ?? new IdleHandler())
+      entry = { peer: established.peer, connection: connect(handler ?? new IdleHandler(), wake), state: 'resting', isStalled: false }
       this.gates.passed(established.id)
-      return connection
+      return entry
     } catch (thrown) {
       this.gates.undo(established.id, thrown)
       throw thrown

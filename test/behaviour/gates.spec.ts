@@ -73,7 +73,7 @@ describe('the check of a composition (S7.3)', () => {
     expect(composed({ b }).checkPending?.(ATTEMPT)).toMatchObject({ cause: { name: 'TypeError' } })
     // eslint-disable-next-line @typescript-eslint/only-throw-error -- authors do
     c.gates.checkPending = () => { throw undefined }
-    expect(composed({ c }).checkPending?.(ATTEMPT)).toMatchObject({ cause: { message: 'A gate threw undefined' } })
+    expect(composed({ c }).checkPending?.(ATTEMPT)).toMatchObject({ cause: { message: 'Something was thrown that is no error: undefined' } })
   })
 
   it('is still to come when an answer is that nobody before it denied', async () => {

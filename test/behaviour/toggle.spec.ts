@@ -4,11 +4,14 @@ import { ConnectionDenied } from '../../src/behaviour/connection-denied.ts'
 import { toggle } from '../../src/behaviour/toggle.ts'
 import { ToggledHandler } from '../../src/behaviour/toggled-handler.ts'
 import { PENDING } from '../../src/core/poll.ts'
+import { composeHandlers } from '../../src/handler/compose.ts'
 import { ProtocolList } from '../../src/protocols/protocol-list.ts'
 import { RecordingHandler } from '../../src/testing/recording-handler.ts'
+import { ScriptedConnection } from '../../src/testing/scripted-connection.ts'
 import { GatedBehaviour, deny } from '../support/gated-behaviour.ts'
 import { RecordingBehaviour } from '../support/recording-behaviour.ts'
 import { ALICE, BOB, NEVER_ABORTED, SOMEWHERE, VirtualWorld } from '../support/virtual-world.ts'
+import type { AnyHandler } from '../../src/behaviour/connection-handler.ts'
 import type { EstablishedConnection, PendingConnection } from '../../src/behaviour/network-behaviour.ts'
 import type { PollContext } from '../../src/core/poll.ts'
 
@@ -170,6 +173,27 @@ describe('toggle() (S7.14)', () => {
     handler.enable()
     handler.poll(new Cx())
     expect(own.events.at(-1)).toEqual({ type: 'address-change', address: SOMEWHERE })
+  })
+
+  it('neither polls nor tells a handler any more that removes itself while it catches up (S4.13)', () => {
+    const handler = Object.assign(new RecordingHandler(['/a']), { pollClose: () => undefined })
+    const toggled = new ToggledHandler(CONNECTION, handler)
+    const other = new RecordingHandler(['/b'])
+    const parts = composeHandlers<{ it?: AnyHandler, other: RecordingHandler }>({ it: toggled as unknown as AnyHandler, other })
+    const test = new ScriptedConnection(parts)
+    toggled.disable()
+    test.drive()
+    for (const protocols of [['/b', '/c'], ['/c']]) {
+      other.protocols = protocols
+      other.wake()
+      test.drive()
+    }
+    const [polls, events] = [handler.polls, handler.events.length]
+    handler.onEvent = () => { parts.remove('it') }
+    toggled.enable()
+    test.drive()
+    expect([handler.polls - polls, handler.events.length - events]).toEqual([0, 1])
+    expect(parts.remove('it')).toBe(false)
   })
 
   it('lets a handler with last words have them, and drains none that is off', () => {

@@ -12,6 +12,9 @@ const THROWN: ReadonlyArray<[string, unknown]> = [
   ['an error', new Error('thrown')], ['undefined', undefined], ['a string', 'thrown'], ['null', null], ['something unprintable', Object.create(null)]
 ]
 
+/** One that throws as soon as it is asked what it is: `instanceof` of it is a throw. */
+const UNTOUCHABLE = new Proxy(new Error('thrown'), { getPrototypeOf: throwing(new Error('trap')) })
+
 function throwing (thrown: unknown): () => never {
   return () => { throw thrown }
 }
@@ -61,6 +64,32 @@ describe('Connection: a handler that fails with a stream (S4.15)', () => {
     expect(test.connection.status.phase).toBe('open')
     handler.onEvent = undefined
     expect(inbound(test).resets).toEqual([])
+  })
+
+  it('throws what cannot even be asked whether it is an error: the same (S10.18)', () => {
+    for (const method of ['onConnectionEvent', 'inboundUpgrade'] as const) {
+      const part = new RecordingHandler(['/a'])
+      const test = new ScriptedConnection(composeHandlers({ part }))
+      Object.assign(part, { [method]: throwing(UNTOUCHABLE) })
+      expect(inbound(test).resets.map(({ message }) => message)).toHaveLength(1)
+      const [report] = reportsOf(test, 'handler-error')
+      expect([report?.handler, report?.method, report?.cause === UNTOUCHABLE]).toEqual(['part', method, true])
+    }
+  })
+
+  it('has a stream with a listener that throws: it is reset and reported; a listener of what is no stream is only reported', () => {
+    const test = new ScriptedConnection(new RecordingHandler(['/a']))
+    const stream = inbound(test)
+    const thrown = new RangeError('mine')
+    test.connection.handleListenerFault(stream, 'listener for message', thrown)
+    test.connection.handleListenerFault(undefined, 'listener for stream', undefined)
+    test.drive()
+    expect(stream.resets).toEqual([thrown])
+    expect(reportsOf(test, 'handler-error')).toEqual([
+      { type: 'handler-error', handler: '', method: 'listener for message', cause: thrown },
+      { type: 'handler-error', handler: '', method: 'listener for stream', cause: undefined }
+    ])
+    expect(test.connection.status.phase).toBe('open')
   })
 
   it('throws for an outbound stream: the same, and the request had its outcome', () => {
@@ -139,6 +168,16 @@ const METHODS: ReadonlyArray<[string, (test: ScriptedConnection, handler: Record
 ]
 
 describe('Connection: a handler that fails otherwise (S4.15)', () => {
+  it('throws what cannot even be asked whether it is an error: the connection closes (S10.18)', () => {
+    const handler = new RecordingHandler(['/a'])
+    const test = new ScriptedConnection(composeHandlers({ handler }))
+    Object.assign(handler, { poll: throwing(UNTOUCHABLE) })
+    handler.wake()
+    test.drive()
+    const [report] = reportsOf(test, 'handler-error')
+    expect([report?.handler, report?.cause === UNTOUCHABLE, test.connection.status.phase]).toEqual(['handler', true, 'closing'])
+  })
+
   it.each(METHODS)('throws in %s: the connection closes with that cause, the thrower is not called again, its siblings have their last word', (method, provoke) => {
     for (const [, thrown] of THROWN) {
       const [bad, good] = [new RecordingHandler(['/a']), new RecordingHandler(['/b'])]

@@ -208,20 +208,59 @@ describe('Connection: keep-alive', () => {
     expect(test.connection.pollTimeout()).toBe(Infinity)
   })
 
-  it('that was closed here and is read by then waits for the answer of the peer, however long that takes, and no longer than it is read (S6.3)', () => {
-    const { test } = setup({ idleTimeoutMs: Infinity, streamCloseTimeoutMs: 500 })
-    let isRead = true
-    const asking = Object.assign(inbound(test), { wasRead: () => isRead })
-    test.connection.handleStreamClosing(asking, test.clock.now)
-    for (let left = 200; left > 0; left--) {
-      test.advance(500)
+  describe('that was closed here and is read', () => {
+    function closedAndRead () {
+      const { test } = setup({ idleTimeoutMs: Infinity, streamCloseTimeoutMs: 500 })
+      const state: { reading: 'takes' | 'waits' | 'no' } = { reading: 'waits' }
+      const stream = Object.assign(inbound(test), { reading: () => state.reading })
+      test.connection.handleStreamClosing(stream, test.clock.now)
+      return { test, stream, state }
     }
-    expect(asking.resets).toEqual([])
-    expect([...test.connection.streams]).toEqual([asking])
-    isRead = false
-    test.advance(500)
-    expect(asking.resets).toMatchObject([{ name: 'ConnectionClosedError' }])
-    expect(test.connection.pollTimeout()).toBe(Infinity)
+
+    it('is not given up as long as bytes come, and no later than it is read (S6.3)', () => {
+      const { test, stream, state } = closedAndRead()
+      state.reading = 'takes'
+      for (let left = 200; left > 0; left--) {
+        test.advance(500)
+      }
+      expect([stream.resets, [...test.connection.streams]]).toEqual([[], [stream]])
+      state.reading = 'no'
+      test.advance(500)
+      expect(stream.resets).toMatchObject([{ name: 'ConnectionClosedError' }])
+      expect(test.connection.pollTimeout()).toBe(Infinity)
+    })
+
+    it('waits in silence for 24 times as long, and no longer: a peer cannot have it kept for ever (S6.3, S10.12)', () => {
+      const { test, stream } = closedAndRead()
+      test.advance(500 + 24 * 500 - 1)
+      expect(stream.resets).toEqual([])
+      test.advance(1)
+      expect(stream.resets).toMatchObject([{ name: 'ConnectionClosedError' }])
+      expect([[...test.connection.streams], test.connection.pollTimeout()]).toEqual([[], Infinity])
+    })
+
+    it('may wait as long again after bytes came', () => {
+      const { test, stream, state } = closedAndRead()
+      test.advance(12_000)
+      state.reading = 'takes'
+      test.advance(500)
+      state.reading = 'waits'
+      test.advance(12_499)
+      expect(stream.resets).toEqual([])
+      test.advance(1)
+      expect(stream.resets).toHaveLength(1)
+    })
+
+    it('has the short time again from when it is read no longer', () => {
+      const { test, stream, state } = closedAndRead()
+      test.advance(5000)
+      state.reading = 'no'
+      test.connection.handleStreamClosing(stream, test.clock.now)
+      test.advance(499)
+      expect(stream.resets).toEqual([])
+      test.advance(1)
+      expect(stream.resets).toHaveLength(1)
+    })
   })
 
   it('a stream that the host negotiates by itself counts until its end (S6.3)', () => {

@@ -506,6 +506,28 @@ describe('reports of the host (S3.20)', () => {
     expect([notices.length, test.connection.pollTimeout()]).toEqual([1, Infinity])
   })
 
+  it('wait no longer than what they hold is within maxRemoteProtocolsBytes, a full one aside (S9.1)', () => {
+    const long = (index: number) => `/${String(index).padStart(98, 'x')}`
+    const { test, notices, report } = reporting({ maxRemoteProtocolsBytes: 1000 })
+    const add = (change: 'added' | 'removed', ...names: string[]) => { test.connection.handleRemoteReport(change, names); test.drive() }
+    report('/a')
+    for (let index = 0; index < 9; index++) {
+      add(index === 4 ? 'removed' : 'added', long(index))
+    }
+    add('added', '/' + 'y'.repeat(98))
+    expect(notices).toHaveLength(1)
+    add('added', '/b')
+    expect(notices.length).toBeGreaterThan(1)
+    expect(test.connection.pollTimeout()).toBe(Infinity)
+    // The next one waits again, and so does a full one, whatever it holds.
+    add('added', '/c')
+    expect(test.connection.pollTimeout()).toBe(100)
+    report(...Array.from({ length: 50 }, (_, index) => long(index)))
+    expect(test.connection.pollTimeout()).toBe(100)
+    test.advance(100)
+    expect(test.connection.remoteProtocols.size).toBe(10)
+  })
+
   it('an address change does not wait for them', () => {
     const { handler, test } = setup()
     test.connection.handleRemoteReport('replaced', ['/a'])

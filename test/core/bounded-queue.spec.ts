@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BoundedQueue } from '../../src/core/bounded-queue.ts'
+import { collectGarbage } from '../support/garbage.ts'
 
 describe('BoundedQueue', () => {
   it('refuses a capacity that is no count', () => {
@@ -43,12 +44,34 @@ describe('BoundedQueue', () => {
     expect([...queue]).toEqual([1, 2, 4, 5, 7, 8])
   })
 
+  it('gives the memory of a burst back once it has run empty, and goes on (S10.12)', async () => {
+    const queue = new BoundedQueue<number>(Infinity)
+    const before = await usedBytes()
+    for (let value = 0; value < 1_000_000; value++) {
+      queue.push(value)
+    }
+    const full = await usedBytes() - before
+    for (let value = 0; value < 1_000_000; value++) {
+      queue.shift()
+    }
+    // A slot is a word of 8 bytes; what else comes and goes on the heap meanwhile is far less than a megabyte.
+    expect([full > 7_000_000, await usedBytes() - before < 1_000_000]).toEqual([true, true])
+    queue.push(1)
+    queue.push(2)
+    expect([...queue, queue.shift(), queue.peek()]).toEqual([1, 2, 1, 2])
+  })
+
   it('equals an array with a limit, for every sequence of operations', () => {
     fc.assert(fc.property(fc.constantFrom(0, 1, 3, 4, 5, 100, Infinity), commands, (capacity, commands) => {
       fc.modelRun(() => ({ model: { values: [], capacity }, real: new BoundedQueue<number>(capacity) }), commands)
     }), { numRuns: 500 })
   })
 })
+
+async function usedBytes (): Promise<number> {
+  await collectGarbage()
+  return process.memoryUsage().heapUsed
+}
 
 interface Model {
   values: number[]

@@ -5,7 +5,7 @@ import { ping } from 'libp2p-behaviours/ping'
 import { requestResponse } from 'libp2p-behaviours/request-response'
 import { CHAT, bytesOf, chat, textOf } from '../support/chat.ts'
 import { eventOf, until, within } from '../support/deadline.ts'
-import { ANY_STACK, SEES_RESETS, STACKS, connect, connectionTo, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
+import { ANY_STACK, SEES_RESETS, STACKS, connect, connectionTo, stockNode, stopNodes, swarmNode, untilReset } from '../support/nodes.ts'
 import type { ComponentLogger, PeerId } from '@libp2p/interface'
 import type { ConnectionEvent, ConnectionHandler, NegotiatedStream, NetworkBehaviour, PollContext, ToSwarm } from 'libp2p-behaviours'
 
@@ -62,6 +62,28 @@ describe.each(STACKS)('behaviours over %s', (stack) => {
 })
 
 describe('a stream of a behaviour', () => {
+  it.each<[how: string, listener: () => unknown]>([
+    ['throws', () => { throw new RangeError('mine') }],
+    ['rejects', async () => { throw new RangeError('mine') }]
+  ])('is reset when a listener of its user %s, which is reported, and the rest goes on (S4.15)', async (_, listener) => {
+    const loud = () => protocolBehaviour({
+      protocols: ['/loud/1.0.0'],
+      inbound: (stream) => { stream.addEventListener('message', listener) },
+      commands: ({ open }) => ({ open })
+    })
+    const { alice, bob, connection } = await pairOf(async () => swarmNode(ANY_STACK, { behaviours: { loud: loud(), ping: ping() } }))
+    const reported = eventOf<CustomEvent<{ connection: string, method: string, cause: unknown }>>(bob.services.swarm, 'handler:error')
+    const stream = await alice.services.swarm.behaviours.loud.open(bob.peerId)
+    stream.send(bytesOf('hello'))
+    expect((await within('the report', reported)).detail).toMatchObject({
+      connection: bob.services.swarm.connections[0]?.id, method: 'listener for message of a stream', cause: { message: 'mine' }
+    })
+    await until('the stream has ended', () => stream.status !== 'open')
+    expect(stream.status).toBe(SEES_RESETS ? 'reset' : 'closed')
+    expect(await alice.services.swarm.behaviours.ping.ping(bob.peerId)).toBeGreaterThan(0)
+    expect(connection.status).toBe('open')
+  })
+
   it('bears its protocol, is one of the connection\'s, and holds the connection open until it ends (S6.3)', async () => {
     const streams: NegotiatedStream[] = []
     const keep = () => protocolBehaviour({
@@ -114,8 +136,7 @@ describe('code that throws (C25)', () => {
     const events = bob.services.swarm.events({ behaviour: 'good' })
     const reported = eventOf<CustomEvent<{ behaviour: string, method: string }>>(bob.services.swarm, 'handler:error')
     const { behaviours } = alice.services.swarm
-    const stream = await behaviours.bad.open(bob.peerId)
-    await until('the stream is reset', () => stream.status === 'reset' || !SEES_RESETS)
+    await untilReset(behaviours.bad.open(bob.peerId))
     expect((await reported).detail).toMatchObject({ behaviour: 'bad', type: 'handler-error' })
 
     await behaviours.good.say(bob.peerId, 'still here')

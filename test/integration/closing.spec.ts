@@ -5,7 +5,7 @@ import { PENDING, protocolBehaviour } from 'libp2p-behaviours'
 import { ping } from 'libp2p-behaviours/ping'
 import { CHAT, bytesOf, chat, readText, textOf } from '../support/chat.ts'
 import { eventOf, until, within } from '../support/deadline.ts'
-import { ANY_STACK, MODE, SEES_RESETS, STACKS, connect, connectionTo, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
+import { ANY_STACK, BRINGS_MUXER, MODE, SEES_RESETS, STACKS, connect, connectionTo, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
 import type { StreamMuxer, StreamMuxerFactory } from '@libp2p/interface'
 import type { ConnectionClosed, ConnectionHandler, NetworkBehaviour, PollContext, SwarmInit } from 'libp2p-behaviours'
 import type { SwarmNode } from '../support/nodes.ts'
@@ -218,7 +218,7 @@ describe('what was asked for when the connection closes', () => {
     }
   })
 
-  it.skipIf(MODE === 'quic')('ends: requests of behaviours and of the host\'s services alike (S5.5)', async () => {
+  it.skipIf(BRINGS_MUXER)('ends: requests of behaviours and of the host\'s services alike (S5.5)', async () => {
     const alice = await swarmNode(ANY_STACK, { behaviours: { chat: chat() } }, { streamMuxers: [() => reluctant(yamux()())] })
     const bob = await stockNode(ANY_STACK)
     const host = await connect(alice, bob)

@@ -140,6 +140,11 @@ class Link {
 const portOf = (address: string): number => Number(/tcp\/(\d+)/.exec(address)?.[1])
 
 describe('npm start -- share, fetch', { timeout: TIMEOUT_MS }, () => {
+  it('is an example of under 100 lines', async () => {
+    const source = await readFile(join(import.meta.dirname, '..', '..', 'src', 'demo', 'share.ts'), 'utf8')
+    expect(source.trimEnd().split('\n').length).toBeLessThan(100)
+  })
+
   it('fetches a file as it is, and leaves nothing else', async () => {
     const { sharer, address } = await share()
     expect(await fetch(address, 'film.bin', join(folder, 'copy.bin'))).toBe(`fetched ${FILE_BYTES} bytes, sha256 checked\n`)

@@ -6,13 +6,13 @@ import { eventOf, until, within } from '../support/deadline.ts'
 import { ANY_STACK, STACKS, connect, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
 import type { Connection } from '@libp2p/interface'
 import type { AcceptedStreams } from 'libp2p-behaviours/streams'
-import type { Stack } from '../support/nodes.ts'
+import type { NodeOptions, Stack } from '../support/nodes.ts'
 
 afterEach(stopNodes)
 
 const CHAT = '/chat/1.0.0'
 
-const withStreams = async (stack: Stack) => await swarmNode(stack, { behaviours: { streams: streams() } })
+const withStreams = async (stack: Stack, options: NodeOptions = {}) => await swarmNode(stack, { behaviours: { streams: streams() } }, options)
 
 describe.each(STACKS)('streams() over %s', (stack) => {
   it('opens, with a dial if need be, and accepts: text there and back', async () => {
@@ -134,7 +134,7 @@ describe('streams()', () => {
   })
 
   it('serves 50 connections at a time', { timeout: 60_000 }, async () => {
-    const bob = await withStreams(ANY_STACK)
+    const bob = await withStreams(ANY_STACK, { connectionManager: { inboundConnectionThreshold: 100 } })
     bob.services.swarm.behaviours.streams.serve(CHAT, async (stream) => { stream.send(bytesOf(`got ${await readText(stream)}`)) })
     const accepted = bob.services.swarm.behaviours.streams.accept('/count/1')
     const alice = await withStreams(ANY_STACK)
@@ -152,7 +152,8 @@ describe('streams()', () => {
     }))
     expect(texts).toEqual(connections.map((_, at) => `got ${at}`))
     const ids = new Set<string>()
-    await Promise.all(connections.map(async (connection) => { await connection.newStream('/count/1') }))
+    // Over WebRTC the reset of a stream may overtake the confirmation of its name.
+    await Promise.allSettled(connections.map(async (connection) => { await connection.newStream('/count/1') }))
     // One peer may have 32 streams wait.
     await until('all have come', () => accepted.waiting === 32 && accepted.rejected === 18)
     for await (const { connection } of accepted) {

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { protocolBehaviour } from 'libp2p-behaviours'
 import { CHAT, bytesOf, chat } from '../support/chat.ts'
 import { eventOf, until, within } from '../support/deadline.ts'
-import { ANY_STACK, IS_NATIVE, MODE, STACKS, connect, connectionTo, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
+import { ANY_STACK, BRINGS_MUXER, IS_NATIVE, STACKS, connect, connectionTo, stockNode, stopNodes, swarmNode } from '../support/nodes.ts'
 import type { Connection, Stream, StreamMuxerFactory } from '@libp2p/interface'
 
 afterEach(stopNodes)
@@ -88,8 +88,8 @@ describe.runIf(IS_NATIVE)('a peer that breaks the protocol', () => {
 })
 
 describe('a signal that many requests of the host share (C21)', () => {
-  // On QUIC the host leaves some.
-  it.skipIf(MODE === 'quic')('has no listener left, whether they succeeded, failed or were aborted, and the options are not changed', async () => {
+  // On QUIC and WebRTC the host leaves some, with the service and without.
+  it.skipIf(BRINGS_MUXER)('has no listener left, whether they succeeded, failed or were aborted, and the options are not changed', async () => {
     const [alice, bob] = await Promise.all([swarmNode(ANY_STACK, { behaviours: {} }), stockNode(ANY_STACK)])
     const connection = await connect(alice, bob)
     await bob.handle('/yes/1', () => {}, { maxInboundStreams: 100 })

@@ -4,6 +4,7 @@ import { MuxerAdapter } from '../../src/libp2p/muxer-adapter.ts'
 import { NegotiatedMuxer } from '../../src/libp2p/negotiated-muxer.ts'
 import { InnerMuxer } from '../../src/libp2p/stream-source.ts'
 import { FakeMuxer } from '../support/fake-muxer.ts'
+import { fakeStreams } from '../support/fake-stream.ts'
 import { ManualScheduler } from '../support/manual-scheduler.ts'
 import type { Connection } from '@libp2p/interface'
 import type { MuxerUser } from '../../src/libp2p/muxer-adapter.ts'
@@ -39,6 +40,7 @@ function ending () {
     passedThrough: () => {},
     isHidden: () => false,
     closeMuxer: async (options) => { await port.closeMuxer(options) },
+    listenerThrew: () => {},
     abortMuxer: (error) => { port.abortMuxer(error) }
   }
   const settle = async () => new Promise((resolve) => setImmediate(resolve))
@@ -61,6 +63,27 @@ describe('the end of a connection (HOST.md 5.4)', () => {
     port.close()
     await settle()
     expect([log, asked()]).toEqual([['host.close with a signal', 'transport closed'], ['close']])
+  })
+
+  it('gives the streams the signal of the host, and none if the machine has begun: one that never aborts would be listened to for nothing', async () => {
+    const { signal } = new AbortController()
+    for (const [begin, given] of [['host', [signal, signal]], ['machine', [undefined, undefined]]] as const) {
+      const { inner, host, port, settle } = ending()
+      const signals: unknown[] = []
+      for (const stream of [fakeStreams(() => {})[0], fakeStreams(() => {})[0]]) {
+        stream.close = async (options) => {
+          signals.push(options?.signal)
+          inner.streams.splice(inner.streams.indexOf(stream), 1)
+          stream.onTransportClosed()
+        }
+        inner.streams.push(stream)
+      }
+      const closed = begin === 'host' ? host.close({ signal }) : undefined
+      port.close()
+      await settle()
+      await closed
+      expect(signals).toEqual(given)
+    }
   })
 
   it('begun by both at once closes once', async () => {

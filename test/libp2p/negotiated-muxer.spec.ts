@@ -12,8 +12,9 @@ import type { MuxerOwner, NegotiatedMuxer } from '../../src/libp2p/negotiated-mu
 function wrapped () {
   const inner = new FakeMuxer()
   const factory: StreamMuxerFactory = { protocol: inner.protocol, createStreamMuxer: () => inner }
-  negotiated(() => factory)({}).createStreamMuxer(fakeStreams((deliver) => { deliver() })[0])
-  return { inner, muxer: muxerOf({ streams: inner.streams } as Connection)! }
+  const [wire] = fakeStreams((deliver) => { deliver() })
+  negotiated(() => factory)({}).createStreamMuxer(wire)
+  return { inner, wire, muxer: muxerOf({ streams: inner.streams } as Connection)! }
 }
 
 /** An owner that writes down what it is given. */
@@ -27,7 +28,8 @@ function ownerOf (muxer: NegotiatedMuxer) {
     passedThrough: (passed) => { told.push(['passedThrough', passed]) },
     isHidden: ({ protocol }) => protocol === '/hidden',
     closeMuxer: async (options) => { told.push(['closeMuxer', options]) },
-    abortMuxer: (error) => { told.push(['abortMuxer', error.message]) }
+    abortMuxer: (error) => { told.push(['abortMuxer', error.message]) },
+    listenerThrew: (type, cause) => { told.push(['listenerThrew', type, cause]) }
   }
   muxer.owner = owner
   return { told, stream }
@@ -66,6 +68,16 @@ describe('negotiated', () => {
 })
 
 describe('a wrapped muxer that no swarm took over', () => {
+  it('writes what a listener throws into the log of its wire, which may throw as well', () => {
+    const { inner, muxer, wire } = wrapped()
+    const logged: unknown[] = []
+    const log = Object.assign(() => {}, { error: (...line: unknown[]) => { logged.push(...line); throw new Error('no log') } })
+    Object.assign(wire, { log })
+    muxer.addEventListener('stream', () => { throw new RangeError('mine') })
+    inner.open('/a')
+    expect(logged).toEqual(['listener for %s threw - %e', 'stream', new RangeError('mine')])
+  })
+
   it('does what the bare one does', async () => {
     const { inner, muxer } = wrapped()
     expect([muxer.protocol, muxer.status, muxer.streams]).toEqual([inner.protocol, 'open', inner.streams])
@@ -102,6 +114,24 @@ describe('a wrapped muxer with an owner', () => {
     expect(seen).toEqual([named])
     muxer.emit(nameless)
     expect(seen).toEqual([named, nameless])
+  })
+
+  it('tells it of what a listener throws or rejects with, and the others get the stream (S4.15)', async () => {
+    const { inner, muxer } = wrapped()
+    const { told } = ownerOf(muxer)
+    const seen: Stream[] = []
+    const error = new RangeError('mine')
+    const fail = (): never => { throw error }
+    const asLater: () => unknown = async () => fail()
+    for (const listener of [fail, asLater, { handleEvent: fail }, { get handleEvent () { return fail() } }]) {
+      muxer.addEventListener('stream', listener)
+    }
+    muxer.addEventListener('stream', ({ detail }) => { seen.push(detail) })
+    const stream = inner.open('/a')
+    await new Promise((resolve) => { setImmediate(resolve) })
+    expect(seen).toEqual([stream])
+    expect(stream.status).toBe('open')
+    expect(told).toEqual(Array.from({ length: 4 }, () => ['listenerThrew', 'stream', error]))
   })
 
   it('has it open streams for one name, and opens those for several as they are', async () => {
@@ -172,7 +202,9 @@ describe('the wire of a wrapped muxer', () => {
     await source.open(opening)
     wire.send(Uint8Array.of(3))
     wire.send(Uint8Array.of(4))
-    scheduler.run(scheduler.microtasks)
+    while (scheduler.microtasks.length > 0) {
+      scheduler.run(scheduler.microtasks)
+    }
     expect(writes).toEqual([[1], [2], [3, 4]])
   })
 

@@ -1,4 +1,5 @@
 import '../support/polyfill.ts'
+import { StreamMessageEvent } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { Backlog } from '../../src/libp2p/backlog.ts'
 import { StreamAdapter } from '../../src/libp2p/stream-adapter.ts'
@@ -26,7 +27,11 @@ class RecordingSink implements StreamSink {
     }
   }
 
+  /** Tasks that were put off. */
+  turns = 0
+
   nextTurn (task: () => void): void {
+    this.turns++
     setImmediate(task)
   }
 
@@ -50,6 +55,7 @@ class RecordingSink implements StreamSink {
   tellClosingNever (): void {}
   streamClosing (): void { this.#tell('closing') }
   ignoreForKeepAlive (): void { this.told.push('ignore') }
+  listenerThrew (_port: StreamAdapter, type: string, cause: unknown): void { this.told.push(`${type}: ${String(cause)}`) }
 
   /** Nothing but a command may come during a drain. */
   #tell (what: string): void {
@@ -69,9 +75,10 @@ async function closedWhileRead () {
   return { stream, remote, port, told, chunks, first }
 }
 
-/** An adapter over a stream of the host, whose remote end the test plays. */
-function adopted () {
+/** An adapter over a stream of the host, whose remote end the test plays; one with a protocol was negotiated by the host. */
+function adopted (protocol = '') {
   const [stream, remote] = fakeStreams((deliver) => { deliver() })
+  stream.protocol = protocol
   const sink = new RecordingSink()
   const port = new StreamAdapter(stream, sink)
   return { stream, remote, sink, port, told: sink.told }
@@ -288,19 +295,21 @@ describe('a stream that is accepted', () => {
     }
   })
 
-  it('tells that this side closed it, once, unless somebody reads (S6.3)', async () => {
+  it('tells that this side closed it, once, and whether somebody reads (S6.3)', async () => {
     const left = adopted()
     left.port.accept('/a')
     await Promise.all([left.stream.close(), left.stream.close()])
     await tick()
-    expect(left.told).toEqual(['closing'])
+    expect([left.told, left.port.reading()]).toEqual([['closing'], 'no'])
 
     const read = adopted()
     read.port.accept('/a')
     read.stream.addEventListener('message', () => {})
     await read.stream.close()
     await tick()
-    expect(read.told).toEqual([])
+    expect([read.told, read.port.reading()]).toEqual([['closing'], 'waits'])
+    read.remote.send(bytesOf('some'))
+    expect([read.port.reading(), read.port.reading()]).toEqual(['takes', 'waits'])
   })
 
   it('takes no options of a write that make no sense (S8.20)', async () => {
@@ -314,13 +323,13 @@ describe('a stream that is accepted', () => {
 
   it('tells it when the reader leaves (S6.3)', async () => {
     const { remote, port, told, chunks, first } = await closedWhileRead()
-    expect(told).toEqual([])
+    expect(told).toEqual(['closing'])
     remote.send(bytesOf('some'))
     await first
     await chunks.return?.()
     await tick()
-    expect(told).toEqual(['closing'])
-    expect(port.wasRead()).toBe(false)
+    expect(told).toEqual(['closing', 'closing'])
+    expect(port.reading()).toBe('no')
   })
 
   it('tells it when the reader has so much that the stream was paused, and whether it takes anything (S6.3)', async () => {
@@ -330,10 +339,10 @@ describe('a stream that is accepted', () => {
     }
     await first
     await tick()
-    expect([stream.readStatus, told]).toEqual(['paused', ['closing']])
-    expect([port.wasRead(), port.wasRead()]).toEqual([true, false])
+    expect([stream.readStatus, told]).toEqual(['paused', ['closing', 'closing']])
+    expect([port.reading(), port.reading()]).toEqual(['takes', 'no'])
     await chunks.next()
-    expect([stream.readStatus, port.wasRead(), port.wasRead()]).toEqual(['paused', true, false])
+    expect([stream.readStatus, port.reading(), port.reading()]).toEqual(['paused', 'takes', 'no'])
   })
 
   it('leaves whoever awaits the close the time to begin to read', async () => {
@@ -348,7 +357,7 @@ describe('a stream that is accepted', () => {
       return text
     })()
     await tick()
-    expect(told).toEqual([])
+    expect([told, port.reading()]).toEqual([['closing'], 'waits'])
     remote.send(bytesOf('late'))
     await remote.close()
     expect(await reading).toBe('late')
@@ -407,12 +416,109 @@ describe('a stream that is accepted', () => {
     expect(lost.told).toEqual(['reset StreamResetError'])
   })
 
+  it('takes an end of both sides at once for a loss, where the host negotiated: WebRTC tells it so (S2.31)', async () => {
+    const lost = adopted('/a')
+    lost.port.accept('/a')
+    lost.remote.send(bytesOf('half'))
+    lost.stream.onRemoteCloseWrite()
+    lost.stream.onTransportClosed()
+    expect(lost.told).toEqual(['reset StreamResetError'])
+    const chunks = lost.port.stream[Symbol.asyncIterator]()
+    expect(textOf((await chunks.next()).value as Uint8Array)).toBe('half')
+    await expect(chunks.next()).rejects.toMatchObject({ name: 'StreamResetError', message: 'The stream was lost with its connection' })
+  })
+
+  it('takes it for an end where this side had closed, or was closed because of it, or the remote ended earlier', async () => {
+    const answered = adopted('/a')
+    answered.port.accept('/a')
+    answered.stream.addEventListener('remoteCloseWrite', () => { void answered.stream.close() })
+    answered.stream.onRemoteCloseWrite()
+    await tick()
+    expect(answered.told).toEqual(['closed'])
+    const inTurn = adopted('/a')
+    inTurn.port.accept('/a')
+    inTurn.stream.addEventListener('message', () => { void inTurn.stream.close() })
+    inTurn.stream.onData(bytesOf('all'))
+    inTurn.stream.onRemoteCloseWrite()
+    await tick()
+    expect(inTurn.told).toEqual(['closed'])
+    const later = adopted('/a')
+    later.port.accept('/a')
+    later.stream.onRemoteCloseWrite()
+    await tick()
+    later.stream.onTransportClosed()
+    expect(later.told).toEqual(['closed'])
+  })
+
   it('hands ignoreForKeepAlive on, at any time', () => {
     const { sink, port, told } = adopted()
     port.accept('/a')
     sink.isBusy = true
     port.stream.ignoreForKeepAlive()
     expect(told).toEqual(['ignore'])
+  })
+})
+
+describe('the listeners of the user of a stream (S4.15, S10.18)', () => {
+  const fail = (): never => { throw new RangeError('mine') }
+
+  it.each<[how: string, listener: unknown]>([
+    ['is a function that throws', fail],
+    ['is an async function that rejects', async () => fail()],
+    ['is an object that throws', { handleEvent: fail }],
+    ['is an object that rejects', { handleEvent: async () => fail() }],
+    ['is an object whose getter throws', { get handleEvent () { return fail() } }],
+    ['returns something that throws when it is looked at', () => ({ get then () { return fail() } })]
+  ])('tell of it when one %s, and the others hear the event', async (_, listener) => {
+    const { stream, port, told } = adopted()
+    const heard: string[] = []
+    port.accept('/a')
+    for (const type of ['message', 'remoteCloseWrite', 'idle', 'drain', 'end', 'close'] as const) {
+      port.stream.addEventListener(type, listener as () => void)
+      port.stream.addEventListener(type, () => { heard.push(type) })
+      stream.dispatchEvent(new Event(type))
+    }
+    await tick()
+    expect(heard).toEqual(['message', 'remoteCloseWrite', 'idle', 'drain', 'end', 'close'])
+    expect(told).toEqual(heard.map((type) => `${type}: RangeError: mine`))
+  })
+
+  it('are added once per type, removed, and honour once and signal', () => {
+    const { stream, port } = adopted()
+    const heard: string[] = []
+    const [on, once, until] = ['on', 'once', 'until'].map((name) => ({ handleEvent: ({ type }: Event) => { heard.push(`${name} ${type}`) } }))
+    const abort = new AbortController()
+    port.accept('/a')
+    for (let left = 2; left > 0; left--) {
+      port.stream.addEventListener('idle', on!)
+      port.stream.addEventListener('drain', on!)
+      port.stream.addEventListener('idle', once!, { once: true })
+      port.stream.addEventListener('idle', until!, { signal: abort.signal })
+    }
+    port.stream.addEventListener('idle', null)
+    expect(stream.listenerCount('idle')).toBe(3)
+    stream.dispatchEvent(new Event('idle'))
+    abort.abort()
+    stream.dispatchEvent(new Event('idle'))
+    port.stream.removeEventListener('idle', on)
+    port.stream.removeEventListener('idle', once)
+    port.stream.removeEventListener('idle')
+    stream.dispatchEvent(new Event('idle'))
+    stream.dispatchEvent(new Event('drain'))
+    expect(heard).toEqual(['on idle', 'once idle', 'until idle', 'on idle', 'on drain'])
+    expect(stream.listenerCount('idle')).toBe(0)
+  })
+
+  it('are added as they are to a stream of the host', () => {
+    const { stream, port } = adopted()
+    const added: unknown[] = []
+    port.giveToHost(false)
+    const listener = { handleEvent: ({ currentTarget }: Event) => { added.push(currentTarget) } }
+    port.stream.addEventListener('idle', listener)
+    stream.dispatchEvent(new Event('idle'))
+    port.stream.removeEventListener('idle', listener)
+    stream.dispatchEvent(new Event('idle'))
+    expect(added).toEqual([stream])
   })
 })
 
@@ -601,6 +707,26 @@ describe('a stream that was opened lazily', () => {
     expect(sent).toEqual(['opening '])
   })
 
+  it('asks for no turn when it was written to in the drain that handed it over', () => {
+    const { stream, sink, port } = adopted()
+    port.start()
+    sink.isBusy = true
+    port.assume('/a', bytesOf('opening '))
+    stream.send(bytesOf('one'))
+    sink.rest()
+    expect(sink.turns).toBe(0)
+  })
+
+  it('listens for no end while it closes, once the peer agreed', async () => {
+    const { stream, port } = assumed()
+    stream.send(bytesOf('one'))
+    port.accept('/a')
+    const before = stream.listenerCount('close')
+    const closed = stream.close()
+    expect(stream.listenerCount('close')).toBe(before)
+    await closed
+  })
+
   it('sends the opening, then the end, without waiting for the peer (S2.27, N22)', async () => {
     const { stream, remote, sent, told } = assumed()
     await stream.close()
@@ -691,6 +817,7 @@ describe('a stream that was opened lazily', () => {
     const received: string[] = []
     stream.addEventListener('message', ({ data }) => { received.push(textOf(data)) })
     stream.pause()
+    expect(stream.readStatus).toBe('paused')
     agreeOn('HDR!')
     remote.send(bytesOf('HDR!ab'))
     remote.send(bytesOf('cd'))
@@ -703,10 +830,41 @@ describe('a stream that was opened lazily', () => {
     expect([received.join(''), stream.readStatus]).toEqual(['abcd', 'readable'])
   })
 
+  it('is shown as paused while a drain holds the answer up, and as over when it is (S2.26)', async () => {
+    const { remote, stream, sink, agreeOn, told } = assumed()
+    stream.pause()
+    sink.isBusy = true
+    remote.send(bytesOf('HD'))
+    agreeOn('HDR!')
+    remote.send(bytesOf('R!ab'))
+    await tick()
+    expect([told, stream.readStatus]).toEqual([[], 'paused'])
+    sink.rest()
+    await tick()
+    expect([told.join(' '), stream.readStatus, stream.readBufferLength]).toEqual(['data HDR!ab', 'paused', 2])
+    const refused = assumed()
+    refused.stream.pause()
+    refused.remote.abort(new Error('no'))
+    expect(refused.stream.readStatus).toBe('closed')
+  })
+
+  it('of a make that delivers in its own way is shown as it is until the peer agreed', async () => {
+    const { remote, stream, agreeOn, told } = assumed()
+    Object.assign(stream, { dispatchReadBuffer: undefined, onData: (data: Uint8Array) => { stream.dispatchEvent(new StreamMessageEvent(data)) } })
+    stream.pause()
+    expect(stream.readStatus).toBe('readable')
+    agreeOn('HDR!')
+    remote.send(bytesOf('HDR!'))
+    await tick()
+    expect([told, stream.readStatus]).toEqual([['data HDR!'], 'paused'])
+  })
+
   it('is not paused by the answer when its user has resumed it, and says so itself when it is over', async () => {
     const { remote, stream, agreeOn } = assumed()
     stream.pause()
+    stream.pause()
     stream.resume()
+    expect(stream.readStatus).toBe('readable')
     agreeOn('HDR!')
     remote.send(bytesOf('HDR!'))
     await tick()
@@ -781,12 +939,12 @@ describe('a stream that was opened lazily', () => {
     expect(later.stream.readStatus).toBe('closed')
   })
 
-  it('is not closed by this side as long as somebody reads, the negotiation aside (S6.3)', async () => {
-    const { stream, told } = assumed()
+  it('says that it is read as long as somebody reads, the negotiation aside (S6.3)', async () => {
+    const { stream, port, told } = assumed()
     stream.addEventListener('message', () => {})
     await stream.close()
     await tick()
-    expect(told).toEqual([])
+    expect([told, port.reading()]).toEqual([['closing'], 'waits'])
   })
 
   it('of the host keeps the iterator that gives its error', () => {

@@ -44,7 +44,7 @@ function inputs () {
   const budget = new TurnBudget(scheduler, 5)
   const closing = new NextTurn<StreamAdapter>((port) => { port.tellClosing() }, scheduler)
   const streams = new StreamInputs(
-    machine as unknown as Connection<NegotiatedStream>, new ConnectionTurns(turns, connection), scheduler, budget, closing, LIMITS)
+    machine as unknown as Connection<NegotiatedStream>, new ConnectionTurns(turns, connection), { scheduler, budget, closing, config: LIMITS })
   const rest = () => {
     state.isBusy = false
     for (const task of waiting.splice(0)) {

@@ -46,7 +46,7 @@ describe('verdictOf() (S7.3)', () => {
     const own = terms()
     expect(await verdictOf(Promise.reject(new Error('no database')), QUESTION, own)).toMatchObject({ cause: { message: 'no database' } })
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- authors do
-    expect(await verdictOf(Promise.reject(undefined), QUESTION, own)).toMatchObject({ cause: { message: 'A gate threw undefined' } })
+    expect(await verdictOf(Promise.reject(undefined), QUESTION, own)).toMatchObject({ cause: { message: 'Something was thrown that is no error: undefined' } })
     expect(own.onRejection).toHaveBeenCalledTimes(2)
     expect(own.onRejection).toHaveBeenCalledWith('', QUESTION, undefined)
   })

@@ -15,9 +15,14 @@ function joining (prepare: (wire: FakeStream) => void = () => {}) {
   remote.addEventListener('message', ({ data }) => { writes.push(data.subarray()) })
   prepare(wire)
   const writer = new WireWriting(wire, { abort: ({ message }) => { aborts.push(message) } }, scheduler)
-  const settle = () => { scheduler.run(scheduler.microtasks) }
+  const microtask = () => { scheduler.run(scheduler.microtasks) }
+  const settle = () => {
+    while (scheduler.microtasks.length > 0) {
+      microtask()
+    }
+  }
   return {
-    wire, remote, scheduler, writer, settle, aborts,
+    wire, remote, scheduler, writer, microtask, settle, aborts,
     /** Bytes of each write. */
     get writes () { return writes.map((bytes) => [...bytes]) },
     get lengths () { return writes.map(({ byteLength }) => byteLength) }
@@ -28,7 +33,7 @@ function joining (prepare: (wire: FakeStream) => void = () => {}) {
 const chunk = (length: number, byte = 0) => new Uint8Array(length).fill(byte)
 
 describe('WireWriting: order and limits', () => {
-  it('sends small chunks that came in a row at once, in order, after a microtask', () => {
+  it('sends small chunks that came in a row at once, in order, after some microtasks', () => {
     const ends = joining()
     expect([1, 2, 3].map((byte) => ends.wire.send(Uint8Array.of(byte)))).toEqual([true, true, true])
     expect([ends.writes.length, ends.scheduler.microtasks.length]).toEqual([0, 1])
@@ -36,6 +41,31 @@ describe('WireWriting: order and limits', () => {
     ends.wire.send(new Uint8ArrayList(Uint8Array.of(4), Uint8Array.of(5)))
     ends.settle()
     expect(ends.writes).toEqual([[1, 2, 3], [4, 5]])
+  })
+
+  it('waits three microtasks from the first chunk on, however many come meanwhile', () => {
+    const ends = joining()
+    for (const byte of [1, 2, 3]) {
+      ends.wire.send(Uint8Array.of(byte))
+      expect(ends.writes).toEqual([])
+      ends.microtask()
+    }
+    expect(ends.writes).toEqual([[1, 2, 3]])
+    expect(ends.scheduler.microtasks).toEqual([])
+  })
+
+  it('waits as long for what comes after a write that was made early', () => {
+    const ends = joining()
+    ends.wire.send(Uint8Array.of(1))
+    ends.microtask()
+    ends.wire.send(chunk(2049))
+    ends.wire.send(Uint8Array.of(2))
+    ends.microtask()
+    ends.wire.send(Uint8Array.of(3))
+    ends.microtask()
+    expect(ends.lengths).toEqual([1, 2049])
+    ends.microtask()
+    expect(ends.lengths).toEqual([1, 2049, 2])
   })
 
   it('copies what waits: the buffer is the caller\'s again', () => {

@@ -72,6 +72,18 @@ describe('ListenerNegotiation', () => {
     expect(asked).toEqual(['/a', '/c', '/b', '/a'])
   })
 
+  it('takes entries and lists of names that are frozen, and encodes the answer each time (S9.2)', () => {
+    const entry = Object.freeze({ name: '/a', frame: undefined })
+    const asked: string[] = []
+    const index = Object.freeze({ latest: undefined, find: (name: string) => { asked.push(name); return name === '/a' ? entry : undefined } })
+    for (let left = 2; left > 0; left--) {
+      const { outcome, out } = run(new ListenerNegotiation(index), 'HDR A')
+      expect(outcome).toMatchObject({ type: 'ok', protocol: '/a', match: entry })
+      expect(out).toBe(hex('HDR A'))
+    }
+    expect(asked).toEqual(['/a', '/a'])
+  })
+
   it('writes nothing into a list of names that has no place for it, and asks it each time', () => {
     const names = new Map([['/a', { name: '/a', frame: undefined }]])
     const index = Object.freeze({ find: (name: string) => names.get(name) })

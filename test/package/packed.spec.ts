@@ -31,7 +31,7 @@ describe('the packed package', { timeout: 60_000 }, () => {
   })
 })
 
-describe.each(['package-lock.json', 'test/compliance/package-lock.json', 'test/interop/smoldot/package-lock.json'])('%s', (file) => {
+describe.each(['package-lock.json', 'test/compliance/package-lock.json', 'test/interop/smoldot/package-lock.json', 'test/interop/webrtc/package-lock.json'])('%s', (file) => {
   it('names no registry host', () => {
     expect(readFileSync(resolve(root, file), 'utf8')).not.toMatch(/"resolved": "https?:/)
   })

@@ -16,7 +16,8 @@ import { tcp } from '@libp2p/tcp'
 import { yamux } from '@libp2p/yamux'
 import { createLibp2p } from 'libp2p'
 import { swarm, withSwarm } from 'libp2p-behaviours'
-import type { Connection, Libp2p, PeerId, ServiceMap } from '@libp2p/interface'
+import { until } from './deadline.ts'
+import type { Connection, Libp2p, PeerId, ServiceMap, Stream } from '@libp2p/interface'
 import type { Behaviours, Swarm, SwarmInit, WithSwarmOptions } from 'libp2p-behaviours'
 import type { Libp2pOptions } from 'libp2p'
 
@@ -24,25 +25,28 @@ import type { Libp2pOptions } from 'libp2p'
  * - `native`: by the swarm, on wrapped muxers
  * - `hosted`: by the host, as with the bare service no muxer is wrapped
  * - `mixed`: of the nodes of a test, every second is hosted
- * - `quic`: by the host, as the transport brings its own muxer; the gater of the node is wrapped all the same
+ * - `quic`, `webrtc`: by the host, as the transport brings its own muxer; the gater of the node is wrapped all the same
  */
-const MODES = ['native', 'hosted', 'mixed', 'quic'] as const
+const MODES = ['native', 'hosted', 'mixed', 'quic', 'webrtc'] as const
 export type Mode = typeof MODES[number]
 export const MODE: Mode = MODES.find((mode) => mode === process.env['SWARM_MODE']) ?? 'native'
 
 /** Whether the negotiation is ours wherever a test looks at it. */
 export const IS_NATIVE: boolean = MODE === 'native'
 
+/** Whether transport and muxer are one. */
+export const BRINGS_MUXER: boolean = MODE === 'quic' || MODE === 'webrtc'
+
 /** The package for QUIC reports the reset of a stream, and its loss, as its end. */
 export const SEES_RESETS: boolean = MODE !== 'quic'
 
 /** What lies under the streams. */
-const ALL_STACKS = ['memory, plaintext, yamux', 'tcp, noise, yamux', 'memory, plaintext, mplex', 'quic'] as const
+const ALL_STACKS = ['memory, plaintext, yamux', 'tcp, noise, yamux', 'memory, plaintext, mplex', 'quic', 'webrtc'] as const
 export type Stack = typeof ALL_STACKS[number]
-export const STACKS: readonly Stack[] = ALL_STACKS.filter((stack) => (stack === 'quic') === (MODE === 'quic'))
+export const STACKS: readonly Stack[] = ALL_STACKS.filter((stack) => BRINGS_MUXER ? stack === MODE : stack !== 'quic' && stack !== 'webrtc')
 
 /** The stack of tests in which it does not matter. */
-export const ANY_STACK: Stack = MODE === 'quic' ? 'quic' : 'memory, plaintext, yamux'
+export const ANY_STACK: Stack = MODE === 'quic' || MODE === 'webrtc' ? MODE : 'memory, plaintext, yamux'
 
 /** The services that every node has. A push follows a change at once, not after a second. */
 const stockServices = () => ({
@@ -59,8 +63,12 @@ export type SwarmNode<Parts extends Behaviours> = Libp2p<StockServices & { swarm
 /** What a test may set of a node. */
 export type NodeOptions = Pick<Libp2pOptions, 'connectionGater' | 'connectionManager' | 'connectionMonitor' | 'datastore' | 'logger' | 'metrics' | 'privateKey' | 'streamMuxers'>
 
-/** Loaded in its own mode only: not every platform has it. */
-const quicTransports = MODE === 'quic' ? [(await import('@chainsafe/libp2p-quic')).quic()] : []
+/** Loaded in their own mode only: not every platform has them, and WebRTC has an install of its own. */
+const muxingTransports = MODE === 'quic'
+  ? [(await import('@chainsafe/libp2p-quic')).quic()]
+  : MODE === 'webrtc' ? (await import('../interop/webrtc/transport.js')).transports : []
+
+const LISTEN_WITH_MUXER = { quic: '/ip4/127.0.0.1/udp/0/quic-v1', webrtc: '/ip4/127.0.0.1/udp/0/webrtc-direct' } as const
 
 let memoryAddresses = 0
 
@@ -70,8 +78,8 @@ function optionsFor (stack: Stack): Omit<Libp2pOptions, 'services'> {
     // It pings every connection by itself, which tests that watch streams do not want (HOST.md 13).
     connectionMonitor: { enabled: false }
   }
-  if (stack === 'quic') {
-    return { ...shared, streamMuxers: [], transports: quicTransports, addresses: { listen: ['/ip4/127.0.0.1/udp/0/quic-v1'] } }
+  if (stack === 'quic' || stack === 'webrtc') {
+    return { ...shared, streamMuxers: [], transports: muxingTransports, addresses: { listen: [LISTEN_WITH_MUXER[stack]] } }
   }
   return stack.startsWith('memory')
     ? { ...shared, transports: [memory()], connectionEncrypters: [plaintext()], addresses: { listen: [`/memory/node-${++memoryAddresses}`] } }
@@ -142,6 +150,12 @@ export async function stopNodes (): Promise<void> {
 /** Connects `from` to `to`; the connection is that of `from`. */
 export async function connect (from: Libp2p, to: Libp2p): Promise<Connection> {
   return from.dial(to.getMultiaddrs())
+}
+
+/** A stream that the peer resets as soon as it has it. Over WebRTC that may overtake the confirmation of its name. */
+export async function untilReset (opening: Promise<Pick<Stream, 'status'>>): Promise<void> {
+  const stream = await (MODE === 'webrtc' ? opening.catch(() => undefined) : opening)
+  await until('the stream is reset', () => stream === undefined || stream.status === 'reset' || !SEES_RESETS)
 }
 
 /** The connection of `node` to `peer`, once it is there: the listening side is a little later than the dialing one. */

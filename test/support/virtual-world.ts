@@ -430,6 +430,11 @@ export class VirtualConnection implements PooledConnection, StreamSink {
   ignoreForKeepAlive (port: StreamAdapter): void {
     this.machine.ignoreForKeepAlive(port)
   }
+
+  listenerThrew (port: StreamAdapter, type: string, cause: unknown): void {
+    this.#input(() => { this.machine.handleListenerFault(port, `listener for ${type} of a stream`, cause) })
+  }
+
   // ---------------------------------------------------------------------------------------------------- its muxer
 
   #muxer (): MuxerPort {
@@ -500,5 +505,6 @@ export const NOBODY: StreamSink = {
   tellClosingLater: () => {},
   tellClosingNever: () => {},
   streamClosing: () => {},
-  ignoreForKeepAlive: () => {}
+  ignoreForKeepAlive: () => {},
+  listenerThrew: () => {}
 }
