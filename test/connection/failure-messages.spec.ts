@@ -48,7 +48,7 @@ describe('the message of a failed request', () => {
     expect(handler.eventsOf('dial-upgrade-error')).toMatchObject([
       { error: { kind: 'apply', message: `Cannot open stream: apply ${where('confirmation')}`, cause: 'a text' } }
     ])
-    expect(stream.resets).toMatchObject([{ message: 'Something was thrown that is no error', cause: 'a text' }])
+    expect(stream.resets).toMatchObject([{ message: 'a text', cause: 'a text' }])
   })
 
   it('has a cause only where there is one', () => {

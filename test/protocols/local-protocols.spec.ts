@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { encodeOpening } from '../../src/negotiation/message.ts'
 import { LocalProtocols, ProtocolList } from '../../src/protocols/index.ts'
 import type { ProtocolListing, ProtocolWarning } from '../../src/protocols/index.ts'
 
@@ -379,7 +380,7 @@ describe('LocalProtocols: snapshot', () => {
     const { update, local } = localProtocols()
     update(['/a'])
     const entry = local.snapshot().find('/a')
-    const frame = Uint8Array.of(3, 47, 97, 10)
+    const frame = encodeOpening('/a')
     expect(entry).toBeDefined()
     if (entry !== undefined) {
       entry.frame = frame
