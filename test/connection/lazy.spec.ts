@@ -147,6 +147,20 @@ describe('Connection: a stream whose peer has yet to agree', () => {
     expect(stream.leftOver).toEqual([])
   })
 
+  it('keeps its deadline when that of another one has passed (S2.28)', () => {
+    const { handler, test } = setup()
+    for (const timeoutMs of [100, 50]) {
+      handler.request(['/a'], { lazy: true, timeoutMs })
+    }
+    test.drive()
+    const streams = [test.grant(), test.grant()]
+    test.advance(50)
+    expect(streams.map(stream => resetsOf(stream))).toEqual([[], ['TimeoutError']])
+    expect(test.connection.pollTimeout()).toBe(100)
+    test.advance(50)
+    expect(streams.map(stream => resetsOf(stream))).toEqual([['TimeoutError'], ['TimeoutError']])
+  })
+
   it('has no deadline any more once the peer agreed, or it has ended', () => {
     const agreed = openLazily({ outboundTimeoutMs: 100 })
     agreed.test.feed(agreed.stream, wire('HDR A'))

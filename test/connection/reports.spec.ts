@@ -175,10 +175,13 @@ describe('limit-reached', () => {
 
 describe('several limits', () => {
   it('S9.1: are told each a second after its own last report, and only if they were met since', () => {
-    const test = new ScriptedConnection(new RecordingHandler(), {
-      init: { idleTimeoutMs: Infinity, maxQueuedBehaviourEvents: 0, maxOpenInboundStreams: 0 }
+    const handler = new RecordingHandler()
+    const test = new ScriptedConnection(handler, {
+      init: { idleTimeoutMs: Infinity, maxQueuedBehaviourEvents: 0, maxOpenInboundStreams: 0, maxQueuedOutboundRequests: 0 }
     })
-    const told = () => reportsOf(test, 'limit-reached').splice(0).map(({ option, count }) => [option, count])
+    handler.request(['/a'])
+    test.drive()
+    const told = () => reportsOf(test, 'limit-reached').slice(1).map(({ option, count }) => [option, count])
     const message = () => {
       test.connection.onBehaviourEvent(1)
       test.drive()
