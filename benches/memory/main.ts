@@ -42,8 +42,8 @@ async function main (args: string[]): Promise<number> {
   const pairs = standingPairs(connections)
   tell(`pairs with a stream that stand, of ${connections}`, pairs.standing, pairs.standing === connections)
   tell('bytes of heap of such a pair, with the link and records of the test kit', pairs.bytesPerPair, true)
-  const stock = await hostConnections(counts.hostConnections, false)
-  const plugged = await hostConnections(counts.hostConnections, true)
+  // Both rest for most of the time, and a heap does not depend on who else runs.
+  const [stock, plugged] = await Promise.all([hostConnections(counts.hostConnections, false), hostConnections(counts.hostConnections, true)])
   tell(`pairs of js-libp2p over the memory transport that stand, of ${counts.hostConnections}`, stock.standing, stock.standing === counts.hostConnections)
   tell('the same with the plug-in', plugged.standing, plugged.standing === counts.hostConnections)
   tell('bytes of heap of an end of js-libp2p', stock.bytesPerPair / 2, true)
