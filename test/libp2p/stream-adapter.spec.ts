@@ -699,6 +699,14 @@ describe('a stream that was opened lazily', () => {
     expect(sent).toEqual(['opening one', 'two'])
   })
 
+  it('keeps the opening for the first bytes that it can send, when it was given something else before', async () => {
+    const { stream, sent } = assumed()
+    expect(() => stream.send('one' as unknown as Uint8Array)).toThrow('Could not append value')
+    stream.send(bytesOf('two'))
+    await tick()
+    expect(sent).toEqual(['opening two'])
+  })
+
   it('sends the opening alone when the turn is over, so that a peer which speaks first is not waited for (S2.28)', async () => {
     const { sent } = assumed()
     await Promise.resolve()
