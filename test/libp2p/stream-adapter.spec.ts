@@ -509,6 +509,21 @@ describe('the listeners of the user of a stream (S4.15, S10.18)', () => {
     expect(stream.listenerCount('idle')).toBe(0)
   })
 
+  it('are removed each by itself when one captures, and the same one does not', () => {
+    const { stream, port } = adopted()
+    let heard = 0
+    const listener = () => { heard++ }
+    port.accept('/a')
+    port.stream.addEventListener('idle', listener, { capture: true })
+    port.stream.addEventListener('idle', listener)
+    stream.dispatchEvent(new Event('idle'))
+    port.stream.removeEventListener('idle', listener, { capture: true })
+    stream.dispatchEvent(new Event('idle'))
+    port.stream.removeEventListener('idle', listener)
+    stream.dispatchEvent(new Event('idle'))
+    expect([heard, stream.listenerCount('idle')]).toEqual([3, 0])
+  })
+
   it('are added as they are to a stream of the host', () => {
     const { stream, port } = adopted()
     const added: unknown[] = []
