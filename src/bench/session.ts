@@ -1,3 +1,4 @@
+import { comparisonBlocks } from './blocks.ts'
 import { shuffled } from './random.ts'
 import { failureOf } from './task.ts'
 import type { PlannedCell } from './plan.ts'
@@ -54,11 +55,12 @@ interface Draft {
 }
 
 /**
- * One run over its cells: for each seed a process, in it the rounds, in each round all cells in an order of its own. A cell
- * that fails is left out from then on, and the others go on.
+ * One run over its cells: for each seed a process, in it the rounds, in each round all cells in an order of its own, those that
+ * are compared with each other in a row. A cell that fails is left out from then on, and the others go on.
  */
 export class Session {
   readonly #drafts: readonly Draft[]
+  readonly #blocks: ReadonlyArray<readonly Draft[]>
   readonly #options: SessionOptions
   readonly #start: LaneStart
   readonly #onProgress: (progress: Progress) => void
@@ -67,7 +69,9 @@ export class Session {
   #order = 0
 
   constructor (cells: readonly PlannedCell[], options: SessionOptions, start: LaneStart, onProgress: (progress: Progress) => void) {
-    this.#drafts = cells.map(cell => ({ cell, rounds: [], isChecked: false }))
+    const drafts = new Map(cells.map((cell): [PlannedCell, Draft] => [cell, { cell, rounds: [], isChecked: false }]))
+    this.#drafts = [...drafts.values()]
+    this.#blocks = comparisonBlocks(cells).map(block => block.flatMap(cell => drafts.get(cell) ?? []))
     this.#options = options
     this.#start = start
     this.#onProgress = onProgress
@@ -105,7 +109,8 @@ export class Session {
   }
 
   async #runRound (lane: Lane, process: number, seed: number, round: number): Promise<void> {
-    for (const draft of shuffled(this.#drafts, () => this.#options.random())) {
+    const random = (): number => this.#options.random()
+    for (const draft of shuffled(this.#blocks, random).flatMap(block => shuffled(block, random))) {
       if (this.#isInterrupted) {
         return
       }

@@ -46,7 +46,7 @@ async function called (body: Body): Promise<void> {
   }
 }
 
-/** Two blocks that differ by less than this are the same. */
+/** A block that is faster by less than this is no faster. */
 const STEADY = 0.02
 
 /** Parts of the least warm-up that are compared with each other. */
@@ -56,7 +56,8 @@ const BLOCKS = 3
 const MAX_STRETCH = 7
 
 /**
- * Calls until two blocks in a row agree within 2 %, for `leastMs` at least and seven times that at most.
+ * Calls until it gets no faster: until a block is not 2 % faster than all before it, for `leastMs` at least and seven times that
+ * at most. A slower one says that the machine is busy, which would go on however long is waited.
  *
  * @returns whether it became steady
  */
@@ -64,18 +65,18 @@ export async function warmUp (body: Body, runtime: Runtime, leastMs: number): Pr
   const start = runtime.now()
   const blockMs = leastMs / BLOCKS
   // Steady in comparison to that: a call as long as the whole warm-up is enough.
-  let before = Infinity
+  let fastest = Infinity
   for (;;) {
     const perCall = await block(body, runtime, blockMs)
     const elapsed = runtime.now() - start
-    const isSteady = Math.abs(perCall - before) <= STEADY * before
+    const isSteady = fastest === Infinity || perCall >= fastest * (1 - STEADY)
     if (elapsed >= leastMs && isSteady) {
       return true
     }
     if (elapsed >= leastMs * MAX_STRETCH || body.hasFailed) {
       return false
     }
-    before = perCall
+    fastest = Math.min(fastest, perCall)
   }
 }
 

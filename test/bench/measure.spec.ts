@@ -164,11 +164,19 @@ describe('measure', () => {
     expect(bytesRetained).toBe(60)
   })
 
-  it('warms up until two blocks agree, and gives up at seven times the least', async () => {
-    let call = 0
-    const run = (_: string, iterations: number) => { machine.spend(iterations * 5000 * 1.03 ** call++); return iterations }
-    const unsteady = await figures(benchOf({ run }), { sampling: { ...SAMPLING, samples: 1 } })
-    expect(unsteady.isSteady).toBe(false)
+  it.each([
+    ['faster and faster', -0.01, false],
+    ['neither', 0, true],
+    // Nothing that is waited for.
+    ['slower and slower', 0.01, true]
+  ])('a body that becomes %s, by %d of itself in a millisecond, is warm: %s', async (_, growth, isWarm) => {
+    const start = machine.now()
+    const run = (_: string, iterations: number) => {
+      machine.spend(iterations * 50_000 * Math.exp(growth * (machine.now() - start)))
+      return iterations
+    }
+    const { isSteady } = await figures(benchOf({ run }), { sampling: { ...SAMPLING, samples: 1, isMemoryMeasured: false } })
+    expect(isSteady).toBe(isWarm)
   })
 
   it('only checks without sampling: one run, of the iterations that the axis says', async () => {

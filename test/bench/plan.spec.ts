@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { comparisonBlocks } from '../../src/bench/blocks.ts'
 import { DEFAULT_AMOUNTS, QUICK_AMOUNTS, estimate, fit, leastTime } from '../../src/bench/budget.ts'
 import controls from '../../src/bench/controls.ts'
 import { describeMatrix } from '../../src/bench/description.ts'
@@ -39,6 +40,33 @@ describe('withControls', () => {
       expect(await controls.verify(state, { iterations: 100, checksum })).toBe(true)
       expect(await controls.verify(state, { iterations: 1000, checksum })).toBe(false)
     }
+  })
+})
+
+describe('comparisonBlocks', () => {
+  const idsOf = (cells: Parameters<typeof comparisonBlocks>[0]): string[][] => comparisonBlocks(cells).map(block => block.map(({ id }) => id))
+
+  it('puts cells with a common baseline together, and others apart', () => {
+    expect(idsOf(planCells([described('m', { variant: ['a', 'b', 'c'], size: ['1', '2'] })]))).toEqual([
+      ['m/variant=a/size=1', 'm/variant=b/size=1', 'm/variant=c/size=1'],
+      ['m/variant=a/size=2', 'm/variant=b/size=2', 'm/variant=c/size=2']
+    ])
+    expect(idsOf(planCells([describeMatrix('file:///bench.js', matrix({ name: 'm', axes: { variant: ['a', 'b'] }, ...idle }))]))).toEqual([['m/variant=a'], ['m/variant=b']])
+  })
+
+  it('puts both builds of all of them together', () => {
+    expect(idsOf(planCells([described('m')], 'file:///other/')).map(block => block.toSorted())).toEqual([
+      ['m/variant=a/build=against', 'm/variant=a/build=this', 'm/variant=b/build=against', 'm/variant=b/build=this']
+    ])
+  })
+
+  it('puts a twin beside its original, whose block it joins', () => {
+    const cells = planCells([described('m'), described('n')].map((matrix, at) => ({ ...matrix, file: `file:///${at}.js` })))
+    const { controls: added, twinOf } = withControls(cells, [describeMatrix('file:///controls.js', controls)], () => 0.9)
+    expect(twinOf).toBe('n/variant=b')
+    expect(idsOf([...cells, ...added])).toEqual([
+      ['m/variant=a', 'm/variant=b'], ['n/variant=a', 'n/variant=b', CONTROL_IDS.twin], [CONTROL_IDS.empty], [CONTROL_IDS.fixed]
+    ])
   })
 })
 
