@@ -47,13 +47,16 @@ export function parseThresholds (init: { readonly setAbove?: number | undefined 
  * when it is large (S8.16). Which of the two it is cannot be seen from outside.
  */
 export class AdaptiveSet<Value> {
-  readonly #thresholds: SetThresholds
+  // Two numbers, as a look through an object is seen in what `add` takes while there are few.
+  readonly #setAbove: number
+  readonly #arrayBelow: number
   #list: Value[] = []
   /** Has the values instead of the list while they are many. */
   #hashed: OrderedHashSet<Value> | undefined
 
-  constructor (thresholds: SetThresholds = DEFAULT_THRESHOLDS) {
-    this.#thresholds = thresholds
+  constructor ({ setAbove, arrayBelow }: SetThresholds = DEFAULT_THRESHOLDS) {
+    this.#setAbove = setAbove
+    this.#arrayBelow = arrayBelow
   }
 
   /** Values held. */
@@ -76,7 +79,7 @@ export class AdaptiveSet<Value> {
       return false
     }
     list.push(value)
-    if (list.length > this.#thresholds.setAbove) {
+    if (list.length > this.#setAbove) {
       this.#hashed = new OrderedHashSet(list)
       this.#list = []
     }
@@ -89,7 +92,7 @@ export class AdaptiveSet<Value> {
       return deleteFrom(this.#list, value)
     }
     const isHeld = this.#hashed.delete(value)
-    if (this.#hashed.size < this.#thresholds.arrayBelow) {
+    if (this.#hashed.size < this.#arrayBelow) {
       this.#list = this.#hashed.toArray()
       this.#hashed = undefined
     }
