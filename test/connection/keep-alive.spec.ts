@@ -357,6 +357,16 @@ describe('Connection: what does not hold it', () => {
     expect(test.connection.status).toMatchObject({ activity: 'idle', until: 160 })
   })
 
+  it('begins the idle time anew when a stream that held it is taken out of the count (S6.3, S6.4)', () => {
+    const { test } = setup()
+    test.advance(60)
+    const stream = inbound(test)
+    test.advance(30)
+    test.connection.ignoreForKeepAlive(stream)
+    test.drive()
+    expect(test.connection.status).toMatchObject({ activity: 'idle', until: 190 })
+  })
+
   it('begins the idle time anew after a stream at which its handler threw (S4.15, S6.3)', () => {
     const { handler, test } = setup()
     handler.onEvent = ({ type }) => {

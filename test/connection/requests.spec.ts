@@ -157,8 +157,9 @@ describe('cancelling', () => {
   it('wins over an answer that was not looked at yet (S5.1, S5.5)', () => {
     const made = setup()
     const { handler, test } = made
-    request(made, 'mine')
+    request(made, 'mine', 'other')
     const stream = test.grant()
+    test.grant()
     test.connection.handleStreamData(stream, wire('HDR A'))
     handler.push({ type: 'cancel-outbound-request', token: 'mine' })
     test.drive()

@@ -162,7 +162,10 @@ describe('a part that leaves while its upgrade is polled (S4.13)', () => {
   })
 
   it('gets no outbound stream, and leaves its slot to others (S5.6)', () => {
-    const { part, other, test } = leaving({ maxNegotiatingOutboundStreams: 1 })
+    const { part, other, test } = leaving({ maxNegotiatingOutboundStreams: 2 })
+    other.request(['/b'])
+    test.drive()
+    test.grant()
     part.request(['/a'], { upgrade: () => part.made() })
     test.drive()
     const stream = test.grant()

@@ -13,6 +13,7 @@ describe('ListenerNegotiation', () => {
   it('refuses limits out of range', () => {
     for (const maxFrameLength of [19, 16_384, 1024.5, NaN, Infinity]) {
       expect(() => new ListenerNegotiation(listing(), { maxFrameLength, maxRounds: 1 })).toThrow(RangeError)
+      expect(() => new ListenerNegotiation(listing(), { maxFrameLength, maxRounds: 1 })).toThrow(/maxFrameLength must be .* received/)
     }
     for (const maxRounds of [0, -1, 1.5, NaN, Infinity]) {
       expect(() => new ListenerNegotiation(listing(), { maxFrameLength: 20, maxRounds })).toThrow(/maxRounds must be .* received/)
@@ -250,6 +251,25 @@ describe('ListenerNegotiation', () => {
   it('S2.30: gives what came behind the proposal', () => {
     expect(outcomeText(listen(['/a'], 'HDR A ping').outcome)).toBe('OK(/a, rest=70696e67)')
     expect(outcomeText(listen(['/a'], 'HDR | A A').outcome)).toBe('OK(/a, rest=032f610a)')
+  })
+
+  it('S2.30, S2.34: keeps for another turn nothing that the application is to have', () => {
+    const negotiation = new ListenerNegotiation(listing('/a'), { ...DEFAULT_LIMITS, maxFramesPerTurn: 2 })
+    expect(outcomeText(run(negotiation, 'HDR A ping').outcome)).toBe('OK(/a, rest=70696e67)')
+    expect([negotiation.wantsTurn, negotiation.takeKept()]).toEqual([false, undefined])
+  })
+
+  it('writes nothing into a list of names that keeps none, and what the fallback gave into no list', () => {
+    const entry = { name: '/a', frame: undefined }
+    const bare = { find: (name: string) => name === '/a' ? entry : undefined }
+    expect(run(new ListenerNegotiation(bare), 'HDR A').outcome).toMatchObject({ protocol: '/a' })
+    expect(Object.keys(bare)).toEqual(['find'])
+    const keeping = { ...bare, latest: undefined }
+    run(new ListenerNegotiation(keeping), 'HDR A')
+    expect(keeping.latest).toBe(entry)
+    const fallback = (name: string) => ({ name, frame: undefined })
+    expect(run(new ListenerNegotiation(keeping, DEFAULT_LIMITS, fallback), 'HDR B').outcome).toMatchObject({ protocol: '/b' })
+    expect(keeping.latest).toBe(entry)
   })
 
   it('tells its phase, and the last proposal as text that is safe to log', () => {

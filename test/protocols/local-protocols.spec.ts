@@ -136,6 +136,36 @@ describe('LocalProtocols: changes', () => {
     expect([second.added, second.removed]).toEqual([['/h'], []])
   })
 
+  it('sets that begin with the same listings share what streams may be agreed on, and no others do (S2.11)', () => {
+    const [listing, host] = [Object.freeze(['/a', '/b']), Object.freeze(['/h'])]
+    const begin = (handlers: readonly string[], others: readonly string[], maxProtocols?: number) => {
+      const { local } = localProtocols(maxProtocols === undefined ? {} : { maxProtocols })
+      local.update(handlers, others)
+      return local.snapshot()
+    }
+    const first = begin(listing, host)
+    expect(begin(listing, host)).toBe(first)
+    expect(begin(listing, Object.freeze(['/h']))).toBe(first)
+    expect(begin(['/a', '/b'], host)).toMatchObject({ names: first.names, listing })
+    for (const [other, names] of [
+      [begin(listing, NONE), ['/a', '/b']], [begin(NONE, host), ['/h']], [begin(listing, host, 1), ['/a']], [begin(['/b', '/a'], host), ['/b', '/a', '/h']]
+    ] as const) {
+      expect(other).not.toBe(first)
+      expect(other.names).toEqual(names)
+      expect(names.map(name => other.find(name)?.isHost)).toEqual(names.map(name => name === '/h'))
+    }
+  })
+
+  it('isLast knows the frozen array that was listed last, and no other (S3.6)', () => {
+    const { local } = localProtocols()
+    const listing = Object.freeze(['/a'])
+    expect(local.isLast(listing)).toBe(false)
+    local.update(listing, NONE)
+    expect([listing, Object.freeze(['/a']), ['/a']].map(names => local.isLast(names))).toEqual([true, false, false])
+    local.update(['/a'], NONE)
+    expect(local.isLast(['/a'])).toBe(false)
+  })
+
   it('the same names of another side are not shared: whose they are differs', () => {
     const { local: first } = localProtocols()
     const { local: second } = localProtocols()

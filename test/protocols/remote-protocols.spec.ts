@@ -36,6 +36,30 @@ describe('RemoteProtocols: reports', () => {
     expect(report(part, 'added', [])).toEqual(nothing)
   })
 
+  it('names that look the same in a row are other names (S3.1)', () => {
+    for (const names of [['/a', '/b'], ['/a/b'], ['/a/', 'b'], ['/b', '/a']]) {
+      const { remote, report } = remoteProtocols()
+      report('host', 'replaced', names)
+      expect(remote.toArray()).toEqual(names.filter(name => name.startsWith('/')))
+    }
+  })
+
+  it('of several sources, each takes back its own, and the others stay (S3.18)', () => {
+    const { remote, report, withdraw } = remoteProtocols({ maxNames: 2 })
+    report('one', 'replaced', ['/a', '/x'])
+    report('two', 'replaced', ['/b', '/x'])
+    report('three', 'replaced', ['/c', '/d', '/e'])
+    expect([remote.sources(), remote.isCut]).toEqual([['one', 'two', 'three'], true])
+    expect(withdraw('one')).toEqual([true, [], ['/a']])
+    expect(remote.sources()).toEqual(['two', 'three'])
+    expect(report('two', 'removed', ['/x'])).toEqual([true, [], ['/x']])
+    expect(withdraw('three')).toEqual([true, [], ['/c', '/d']])
+    expect([remote.sources(), remote.isCut]).toEqual([['two'], false])
+    expect(withdraw('two')).toEqual([true, [], ['/b']])
+    expect(withdraw('two')).toEqual(nothing)
+    expect([remote.sources(), remote.toArray()]).toEqual([[], []])
+  })
+
   it('a new connection starts empty and reports in full (C18)', () => {
     for (const { remote, report } of [remoteProtocols(), remoteProtocols()]) {
       expect(remote.size).toBe(0)
