@@ -228,9 +228,19 @@ class Composition implements NetworkBehaviour<KeyedEvent<string, unknown>, PartE
   }
 
   #pollPart (part: BehaviourPart, cx: PollContext): Poll<Output> {
-    const output = part.poll(cx.now)
+    const output = this.#keyedOrFault(part, part.poll(cx.now))
     this.#woken.polled(part, output !== PENDING)
-    return output === PENDING ? PENDING : this.#keyed(part, output)
+    return output
+  }
+
+  /** An output is the author's object: to read it may throw, which is a throw of its poll. */
+  #keyedOrFault (part: BehaviourPart, output: Poll<ToSwarm<unknown, unknown>>): Poll<Output> {
+    try {
+      return output === PENDING ? PENDING : this.#keyed(part, output)
+    } catch (cause) {
+      this.partThrew({ type: 'behaviour-fault', behaviour: part.key, method: 'poll', cause })
+      return PENDING
+    }
   }
 
   get #attached (): { readonly parts: ReadonlyMap<string, BehaviourPart>, readonly peer: PeerId } {

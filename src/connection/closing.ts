@@ -102,10 +102,15 @@ export class Closing<Stream, FromBehaviour, ToBehaviour> {
       return this.#endHandler()
     }
     this.#outputs++
-    if (output.type === 'notify-behaviour') {
-      outlet.outputs.push({ type: 'handler-event', event: output.event })
-    } else if (output.type === 'outbound-stream-request') {
-      outbound.request(output)
+    try {
+      if (output.type === 'notify-behaviour') {
+        outlet.outputs.push({ type: 'handler-event', event: output.event })
+      } else if (output.type === 'outbound-stream-request') {
+        outbound.request(output)
+      }
+    } catch (thrown) {
+      // An output is the author's object: to read it may throw.
+      root.failed('poll', thrown)
     }
     return true
   }

@@ -63,7 +63,12 @@ export class HandlerOutputs<Stream, FromBehaviour, ToBehaviour> {
       return false
     }
     this.#taken++
-    this.#take(output)
+    try {
+      this.#take(output)
+    } catch (thrown) {
+      // An output is the author's object: to read it may throw.
+      this.#root.failed('poll', thrown)
+    }
     return true
   }
 
@@ -87,7 +92,7 @@ export class HandlerOutputs<Stream, FromBehaviour, ToBehaviour> {
         this.#cancel(output)
         return
       case 'report-remote-protocols':
-        this.#sets.reportOfHandler(hopOf(output) ?? this.#root, output)
+        this.#sets.report(hopOf(output) ?? this.#root, output.change, output.protocols)
     }
   }
 

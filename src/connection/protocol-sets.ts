@@ -4,7 +4,6 @@ import { ProtocolsNotice } from '../protocols/protocols-change.ts'
 import { RemoteProtocols } from '../protocols/remote-protocols.ts'
 import { remoteLimits } from './connection-config.ts'
 import type { Waker } from '../core/poll.ts'
-import type { ReportRemoteProtocols } from '../handler/connection-handler.ts'
 import type { Hop } from '../handler/route.ts'
 import type { ProtocolList } from '../protocols/protocol-list.ts'
 import type { LocalProtocolsInit, ProtocolWarning } from '../protocols/local-protocols.ts'
@@ -92,15 +91,6 @@ export class ProtocolSets<Stream, FromBehaviour, ToBehaviour> implements LocalPr
     const areLeft = this.#changes >= MAX_CHANGES_PER_TURN && this.#root.isStale
     this.#changes = 0
     return areLeft
-  }
-
-  /** Applies what a part of the handler says about the peer; one that says it wrong has thrown, as far as S4.15 goes. */
-  reportOfHandler (source: unknown, { change, protocols }: ReportRemoteProtocols): void {
-    try {
-      this.report(source, change, protocols)
-    } catch (thrown) {
-      this.#root.failed('poll', thrown)
-    }
   }
 
   /** Applies what one source says about the peer. */

@@ -180,11 +180,19 @@ export class Part extends WokenPart<Part> {
     }
   }
 
-  /** What the handler gave, as the composition passes it on: events get the key, everything else the way back. */
+  /**
+   * What the handler gave, as the composition passes it on: events get the key, everything else the way back.
+   *
+   * @throws HandlerFault when it cannot be read
+   */
   outputOf (output: HandlerOutput<unknown, unknown, unknown>): HandlerOutput<PartEvent, unknown, unknown> {
-    return output.type === 'notify-behaviour'
-      ? { type: 'notify-behaviour', event: { handler: this.key, event: output.event } }
-      : withRoute(output, this.hopTo(hopOf(output)))
+    try {
+      return output.type === 'notify-behaviour'
+        ? { type: 'notify-behaviour', event: { handler: this.key, event: output.event } }
+        : checkOwn(withRoute(output, this.hopTo(hopOf(output))))
+    } catch (thrown) {
+      throw this.faultOf('poll', thrown, true)
+    }
   }
 
   /** The one hop for a path: equal paths give the same object. */
@@ -219,4 +227,12 @@ export class Part extends WokenPart<Part> {
     }
     this.#link?.follow(listing)
   }
+}
+
+/** A copy has the own fields of an output alone. */
+function checkOwn<Output extends { readonly type?: unknown }> (copy: Output): Output {
+  if (copy.type === undefined) {
+    throw new TypeError('poll must return an output whose fields are its own: inherited ones are lost on the way')
+  }
+  return copy
 }

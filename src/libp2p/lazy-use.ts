@@ -150,8 +150,9 @@ export class LazyUse {
     if (this.#end.failure !== undefined) {
       throw this.#end.failure
     }
-    const opening = this.#opening
+    // Throws at what is no bytes, while the opening is still to be sent.
+    const bytes = this.#opening === undefined ? data : new Uint8ArrayList(this.#opening, data)
     this.#opening = undefined
-    return this.#send(opening === undefined ? data : new Uint8ArrayList(opening, data))
+    return this.#send(bytes)
   }
 }

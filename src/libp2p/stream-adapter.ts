@@ -201,13 +201,13 @@ export class StreamAdapter extends OwnListener implements StreamPort<NegotiatedS
       this.#addListener.call(this.stream, type, listener, options)
     } else if (listener !== null) {
       this.#listeners ??= new StreamListeners((thrownFor, cause) => { this.#sink.listenerThrew(this, thrownFor, cause) })
-      this.#addListener.call(this.stream, type, this.#listeners.add(type, listener), options)
+      this.#addListener.call(this.stream, type, this.#listeners.add(type, listener, options), options)
     }
   }
 
   /** The `removeEventListener` of the stream. */
   removeListener (type: string, listener: Listener<Event> | null | undefined, options?: boolean | EventListenerOptions): void {
-    const added = listener == null ? null : this.#listeners?.remove(type, listener) ?? listener
+    const added = listener == null ? null : this.#listeners?.remove(type, listener, options) ?? listener
     this.#removeListener.call(this.stream, type, added, options)
   }
 

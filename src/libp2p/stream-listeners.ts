@@ -13,11 +13,13 @@ export type OnListenerError = (type: string, cause: unknown) => void
 class Contained implements EventListenerObject {
   readonly type: string
   readonly listener: Listener<Event>
+  readonly isCapture: boolean
   readonly #onError: OnListenerError
 
-  constructor (type: string, listener: Listener<Event>, onError: OnListenerError) {
+  constructor (type: string, listener: Listener<Event>, isCapture: boolean, onError: OnListenerError) {
     this.type = type
     this.listener = listener
+    this.isCapture = isCapture
     this.#onError = onError
   }
 
@@ -35,10 +37,11 @@ export class StreamListeners {
     this.#onError = onError
   }
 
-  /** What to add to the target of the host: the same for a listener that is added again. */
-  add (type: string, listener: Listener<Event>): EventListenerObject {
-    const known = this.#added.find((added) => added.type === type && added.listener === listener)
-    const contained = known ?? new Contained(type, listener, this.#onError)
+  /** What to add to the target of the host: the same for a listener that is added again; one that captures is another. */
+  add (type: string, listener: Listener<Event>, options?: boolean | EventListenerOptions): EventListenerObject {
+    const isCapture = captures(options)
+    const known = this.#added.find((added) => added.type === type && added.listener === listener && added.isCapture === isCapture)
+    const contained = known ?? new Contained(type, listener, isCapture, this.#onError)
     if (known === undefined) {
       this.#added.push(contained)
     }
@@ -46,8 +49,13 @@ export class StreamListeners {
   }
 
   /** What to remove from it; the host itself removes what was added for one event. */
-  remove (type: string, listener: Listener<Event>): Listener<Event> {
-    const at = this.#added.findIndex((added) => added.type === type && (added.listener === listener || added === listener))
+  remove (type: string, listener: Listener<Event>, options?: boolean | EventListenerOptions): Listener<Event> {
+    const isCapture = captures(options)
+    const at = this.#added.findIndex((added) => added.type === type && (added.listener === listener || added === listener) && added.isCapture === isCapture)
     return this.#added.splice(at, at < 0 ? 0 : 1)[0] ?? listener
   }
+}
+
+function captures (options: boolean | EventListenerOptions | null | undefined): boolean {
+  return typeof options === 'boolean' ? options : options?.capture === true
 }

@@ -1,3 +1,4 @@
+import { isUint8ArrayList } from 'uint8arraylist'
 import { allocUnsafe } from 'uint8arrays/alloc'
 import { toError } from '../core/to-error.ts'
 import { isOver } from './is-over.ts'
@@ -85,7 +86,7 @@ export class WireWriting {
 
   #join (data: Chunk): boolean {
     const { status, writableNeedsDrain } = this.#wire
-    if (data.byteLength > SMALL_BYTES || writableNeedsDrain || status !== 'open') {
+    if (!isChunk(data) || data.byteLength > SMALL_BYTES || writableNeedsDrain || status !== 'open') {
       this.#write()
       return this.#send(data)
     }
@@ -151,4 +152,9 @@ export class WireWriting {
       this.#wire.abort(error)
     }
   }
+}
+
+/** What else a muxer may send, such as an array of another realm, is for the wire to refuse, in the very call. */
+function isChunk (data: unknown): data is Chunk {
+  return data instanceof Uint8Array || isUint8ArrayList(data)
 }

@@ -258,11 +258,7 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
       const wish = isSpent ? PENDING : this.#pollRoot(now)
       if (wish !== PENDING) {
         this.#share--
-        if (this.#isStalled && wish.type === 'event') {
-          this.#held.push(wish.event)
-        } else {
-          this.#wishes.obey(wish)
-        }
+        this.#take(wish)
         continue
       }
       this.#share = BEHAVIOUR_SHARE
@@ -279,6 +275,19 @@ export class Swarm<Event, Pooled extends PooledConnection = PooledConnection> im
         this.#endTurn()
         return PENDING
       }
+    }
+  }
+
+  /** A wish is the author's object: to read it may throw. */
+  #take (wish: ToSwarm<Event, unknown>): void {
+    try {
+      if (this.#isStalled && wish.type === 'event') {
+        this.#held.push(wish.event)
+      } else {
+        this.#wishes.obey(wish)
+      }
+    } catch (cause) {
+      this.partThrew({ type: 'behaviour-fault', behaviour: '', method: 'poll', cause })
     }
   }
 

@@ -47,10 +47,13 @@ export class Wishes<Event, Pooled extends PooledConnection> {
       case 'external-address-candidate':
       case 'external-address-confirmed':
       case 'external-address-expired':
-      case 'peer-external-address':
-        this.#owner.tell(Object.freeze(wish))
-        this.#owner.give(wish)
+      case 'peer-external-address': {
+        // A copy: its author may use the object again.
+        const news = Object.freeze({ ...wish })
+        this.#owner.tell(news)
+        this.#owner.give(news)
         break
+      }
       case 'dial':
       case 'listen-on':
       case 'remove-listener':

@@ -550,3 +550,51 @@ describe('Connection: a pollClose that is async (S4.15)', () => {
     expect(test.outputs.at(-1)).toMatchObject({ type: 'closed' })
   })
 })
+
+describe('Connection: an output that throws when it is read (S4.15)', () => {
+  const get = throwing(new Error('read'))
+  const UNREADABLE = ([
+    { type: 'notify-behaviour', get event () { return get() } },
+    { type: 'outbound-stream-request', protocols: ['/a'], info: 1, get token () { return get() } },
+    { type: 'outbound-stream-request', protocols: ['/a'], info: 1, get upgrade () { return get() } },
+    { type: 'report-remote-protocols', change: 'replaced', get protocols () { return get() } },
+    { type: 'cancel-outbound-request', get token () { return get() } }
+  ] as const).map((output) => [`${output.type} with ${Object.keys(output).join(', ')}`, output] as const)
+
+  it.each(UNREADABLE)('%s: is a throw of poll', (_name, output) => {
+    const handler = new RecordingHandler(['/a'])
+    const test = new ScriptedConnection(handler)
+    handler.push(output)
+    expect(() => { test.drive() }).not.toThrow()
+    expect(reportsOf(test, 'handler-error')).toMatchObject([{ handler: '', method: 'poll', cause: { message: 'read' } }])
+    expect(test.connection.status.phase).not.toBe('open')
+  })
+
+  it.each(UNREADABLE)('%s: is blamed on its part, and the others have their last word', (_name, output) => {
+    const parts = { bad: new RecordingHandler(), good: new RecordingHandler(['/a']) }
+    const test = new ScriptedConnection(composeHandlers(parts))
+    parts.bad.push(output)
+    parts.good.push({ type: 'notify-behaviour', event: 'last' })
+    test.drive()
+    expect(reportsOf(test, 'handler-error')).toMatchObject([{ handler: 'bad', method: 'poll', cause: { message: 'read' } }])
+    expect(outputsOf(test, 'handler-event').map(({ event }) => event)).toEqual([{ handler: 'good', event: 'last' }])
+  })
+
+  it.each(UNREADABLE.slice(0, 3))('%s: ends nothing but the last words when the connection closes', (_name, output) => {
+    const handler = new RecordingHandler()
+    const test = new ScriptedConnection(handler)
+    handler.push(output)
+    test.connection.close()
+    expect(() => { test.drive() }).not.toThrow()
+    expect(reportsOf(test, 'handler-error')).toMatchObject([{ handler: '', method: 'poll', cause: { message: 'read' } }])
+  })
+
+  it('inherits its fields: a composition says that they are lost on the way, and of which part', () => {
+    const inheriting = Object.create({ type: 'cancel-outbound-request', token: 1 }) as { type: 'cancel-outbound-request', token: number }
+    const bad = new RecordingHandler()
+    const test = new ScriptedConnection(composeHandlers({ bad }))
+    bad.push(inheriting)
+    test.drive()
+    expect(reportsOf(test, 'handler-error')).toMatchObject([{ handler: 'bad', method: 'poll', cause: { message: expect.stringContaining('its own') as string } }])
+  })
+})

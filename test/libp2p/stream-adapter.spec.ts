@@ -509,6 +509,21 @@ describe('the listeners of the user of a stream (S4.15, S10.18)', () => {
     expect(stream.listenerCount('idle')).toBe(0)
   })
 
+  it('are removed each by itself when one captures, and the same one does not', () => {
+    const { stream, port } = adopted()
+    let heard = 0
+    const listener = () => { heard++ }
+    port.accept('/a')
+    port.stream.addEventListener('idle', listener, { capture: true })
+    port.stream.addEventListener('idle', listener)
+    stream.dispatchEvent(new Event('idle'))
+    port.stream.removeEventListener('idle', listener, { capture: true })
+    stream.dispatchEvent(new Event('idle'))
+    port.stream.removeEventListener('idle', listener)
+    stream.dispatchEvent(new Event('idle'))
+    expect([heard, stream.listenerCount('idle')]).toEqual([3, 0])
+  })
+
   it('are added as they are to a stream of the host', () => {
     const { stream, port } = adopted()
     const added: unknown[] = []
@@ -697,6 +712,14 @@ describe('a stream that was opened lazily', () => {
     stream.send(bytesOf('two'))
     await tick()
     expect(sent).toEqual(['opening one', 'two'])
+  })
+
+  it('keeps the opening for the first bytes that it can send, when it was given something else before', async () => {
+    const { stream, sent } = assumed()
+    expect(() => stream.send('one' as unknown as Uint8Array)).toThrow('Could not append value')
+    stream.send(bytesOf('two'))
+    await tick()
+    expect(sent).toEqual(['opening two'])
   })
 
   it('sends the opening alone when the turn is over, so that a peer which speaks first is not waited for (S2.28)', async () => {

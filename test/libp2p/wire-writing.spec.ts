@@ -1,4 +1,5 @@
 import '../support/polyfill.ts'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { Uint8ArrayList } from 'uint8arraylist'
 import { WireWriting } from '../../src/libp2p/wire-writing.ts'
@@ -41,6 +42,17 @@ describe('WireWriting: order and limits', () => {
     ends.wire.send(new Uint8ArrayList(Uint8Array.of(4), Uint8Array.of(5)))
     ends.settle()
     expect(ends.writes).toEqual([[1, 2, 3], [4, 5]])
+  })
+
+  it('has the wire refuse at once what is no chunk to it, and sends what was given before and after', () => {
+    const ends = joining()
+    ends.wire.send(Uint8Array.of(1))
+    const foreign = runInNewContext('Uint8Array.of(2)') as Uint8Array
+    expect(() => ends.wire.send(foreign)).toThrow('Could not append value')
+    expect(() => ends.wire.send('two' as unknown as Uint8Array)).toThrow('Could not append value')
+    ends.wire.send(Uint8Array.of(3))
+    ends.settle()
+    expect([ends.writes, ends.aborts, ends.wire.status]).toEqual([[[1], [3]], [], 'open'])
   })
 
   it('waits three microtasks from the first chunk on, however many come meanwhile', () => {

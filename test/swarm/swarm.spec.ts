@@ -495,3 +495,38 @@ describe('a swarm of composed behaviours', () => {
     expect(root.swarmEvents.at(-1)).toMatchObject({ type: 'connection-closed', undelivered: ['too late'] })
   })
 })
+
+describe('Swarm: what a behaviour gives is its own object', () => {
+  const read = new Error('read')
+  const get = (): never => { throw read }
+  const UNREADABLE = ([
+    { type: 'event', get event () { return get() } },
+    { type: 'notify-handler', peer: BOB, connection: 'any', get event () { return get() } },
+    { type: 'external-address-confirmed', get address () { return get() } }
+  ] as const).map((wish) => [wish.type, wish] as const)
+
+  it.each(UNREADABLE)('%s that throws when it is read is a throw of poll (S4.15)', (_type, wish) => {
+    root.push(wish)
+    expect(drain()).toEqual([{ type: 'handler-error', behaviour: '', method: 'poll', cause: read, peer: undefined, connection: undefined }])
+  })
+
+  it.each(UNREADABLE.slice(0, 2))('%s that throws when it is read is blamed on its part, and the others go on (S4.15)', async (_type, wish) => {
+    const world = new VirtualWorld()
+    const [bad, good] = [new RecordingBehaviour(), new RecordingBehaviour()]
+    const alice = world.node(ALICE, { bad, good })
+    bad.push(wish)
+    good.emit('here')
+    await world.settle()
+    expect(alice.logOf('handler-error')).toMatchObject([{ behaviour: 'bad', method: 'poll', cause: read }])
+    expect(alice.logOf('behaviour-event')).toHaveLength(1)
+  })
+
+  it('may be used again: what others are told of is a copy', () => {
+    const wish: { type: 'external-address-confirmed', address: typeof SOMEWHERE } = { type: 'external-address-confirmed', address: SOMEWHERE }
+    root.push(wish)
+    const [given] = drain()
+    expect(Object.isFrozen(wish)).toBe(false)
+    expect(Object.isFrozen(given)).toBe(true)
+    expect(given).toEqual(wish)
+  })
+})
