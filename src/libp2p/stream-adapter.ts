@@ -120,7 +120,8 @@ function iterate (this: Adopted): AsyncGenerator<Uint8Array | Uint8ArrayList, vo
 }
 
 /**
- * One stream of the host as the connection sees it: the only object made per stream, and its only listener.
+ * One stream of the host as the connection sees it, and our only listener for its bytes. The one object that every stream costs:
+ * all else is made when it is needed first.
  *
  * While the stream is negotiated its bytes go to the sink; once it is accepted they are its user's, and only its end is
  * watched. The end of the remote is latched from birth on, as a lost connection later looks like an orderly end.
