@@ -1,4 +1,5 @@
 import { containedLog } from './contained-log.ts'
+import { soon } from './scheduler.ts'
 import { StreamEvents } from './stream-events.ts'
 import { WireWriting } from './wire-writing.ts'
 import type {
@@ -52,6 +53,13 @@ export interface MuxerOwner {
  * gain nothing, and a connection that is idle after them keeps nothing for it.
  */
 const JOIN_FROM_STREAM = 32
+
+/**
+ * Streams that a remote may open before this side has finished its part of the upgrade, in which a gate may take seconds. The
+ * inner muxer would take ten, then abort itself and leave the connection listed as open; this is as many as a connection of the
+ * swarm takes by default until one of them is answered.
+ */
+const MAX_EARLY_STREAMS = 384
 
 /**
  * A muxer as the host knows it a connection by: muxers keep one array of their streams for life, and a connection shows
@@ -110,7 +118,9 @@ export class NegotiatedMuxer extends StreamEvents implements StreamMuxer, EventL
   #scheduler: Pick<Scheduler, 'soon'> | undefined
   #streamsSeen = 0
   #writing: WireWriting | undefined
-  #isAttached = false
+  /** What came before anybody listened; undefined from when it has been passed on. */
+  #early: Stream[] | undefined = []
+  #isHeard = false
 
   /**
    * @param inner - the muxer that does the work
@@ -121,6 +131,8 @@ export class NegotiatedMuxer extends StreamEvents implements StreamMuxer, EventL
     this.inner = inner
     this.#wire = wire
     muxers.set(inner.streams, this)
+    // At once, not with the first listener: what nobody listens to is counted by the inner muxer.
+    inner.addEventListener('stream', this)
   }
 
   /** Of the inner muxer. */
@@ -175,16 +187,21 @@ export class NegotiatedMuxer extends StreamEvents implements StreamMuxer, EventL
   }
 
   /**
-   * Attaches to the inner muxer when the first listener comes (`stream` is the only event there is): until then the inner
-   * muxer keeps early streams by itself.
+   * Early streams go to the first listener (`stream` is the only event there is), as with the inner muxer in a microtask: by
+   * then the connection has been announced, and its owner is known.
    */
   override addEventListener<Type extends keyof StreamMuxerEvents> (
     type: Type, listener: EventHandler<StreamMuxerEvents[Type]> | null, options?: boolean | AddEventListenerOptions
   ): void {
     super.addEventListener(type, listener, options)
-    if (!this.#isAttached) {
-      this.#isAttached = true
-      this.inner.addEventListener('stream', this)
+    if (this.#isHeard || this.listenerCount('stream') === 0) {
+      return
+    }
+    this.#isHeard = true
+    if (this.#early?.length === 0) {
+      this.#early = undefined
+    } else {
+      soon(() => { this.#passEarly() })
     }
   }
 
@@ -206,11 +223,13 @@ export class NegotiatedMuxer extends StreamEvents implements StreamMuxer, EventL
 
   /** Listener of the inner muxer: the remote opened a stream. */
   handleEvent ({ detail: stream }: CustomEvent<Stream>): void {
-    this.#countStream()
-    if (this.owner === undefined || stream.protocol !== '') {
-      this.emit(stream)
-    } else {
-      this.owner.inboundStream(stream)
+    if (this.#early === undefined) {
+      this.#pass(stream)
+    } else if (this.#early.push(stream) > MAX_EARLY_STREAMS) {
+      this.#early = []
+      const error = new RangeError(`Cannot take the connection: more than ${MAX_EARLY_STREAMS} streams were opened before it was upgraded`)
+      this.inner.abort(error)
+      this.#wire?.abort(error)
     }
   }
 
@@ -225,6 +244,23 @@ export class NegotiatedMuxer extends StreamEvents implements StreamMuxer, EventL
       this.owner.listenerThrew(type, cause)
     } else if (this.#wire !== undefined) {
       containedLog(this.#wire.log, () => {}).error('listener for %s threw - %e', type, cause)
+    }
+  }
+
+  #passEarly (): void {
+    const early = this.#early ?? []
+    this.#early = undefined
+    for (const stream of early) {
+      this.#pass(stream)
+    }
+  }
+
+  #pass (stream: Stream): void {
+    this.#countStream()
+    if (this.owner === undefined || stream.protocol !== '') {
+      this.emit(stream)
+    } else {
+      this.owner.inboundStream(stream)
     }
   }
 

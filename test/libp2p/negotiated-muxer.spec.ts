@@ -90,9 +90,9 @@ describe('a wrapped muxer that no swarm took over', () => {
     expect(muxer.status).toBe('closed')
   })
 
-  it('listens to the inner muxer when somebody listens to it, once, and passes streams on untouched', () => {
+  it('listens to the inner muxer at once, and passes streams on untouched', () => {
     const { inner, muxer } = wrapped()
-    expect(inner.listenerCount('stream')).toBe(0)
+    expect(inner.listenerCount('stream')).toBe(1)
     const seen: Stream[] = []
     muxer.addEventListener('stream', ({ detail }) => { seen.push(detail) })
     muxer.addEventListener('stream', () => {})
@@ -100,6 +100,32 @@ describe('a wrapped muxer that no swarm took over', () => {
     const streams = [inner.open(), inner.open('/a')]
     expect(seen).toEqual(streams)
     expect(Object.hasOwn(streams[0]!, 'close')).toBe(false)
+  })
+})
+
+describe('streams that come before the connection is upgraded', () => {
+  it('go to the first listener in a microtask, in their order, and to the owner that is known by then', async () => {
+    const { inner, muxer } = wrapped()
+    const early = [...Array.from({ length: 20 }, () => inner.open()), inner.open('/a')]
+    const seen: Stream[] = []
+    muxer.addEventListener('stream', ({ detail }) => { seen.push(detail) })
+    const { told } = ownerOf(muxer)
+    const last = inner.open()
+    expect([seen, told]).toEqual([[], []])
+    await Promise.resolve()
+    expect(seen).toEqual([early[20]])
+    expect(told).toEqual([...early.slice(0, 20), last].map((stream) => ['inboundStream', stream]))
+  })
+
+  it('end muxer and wire when they are more than 384: a muxer that ends alone leaves a connection that looks open', () => {
+    const { inner, wire, muxer } = wrapped()
+    for (let left = 384; left > 0; left--) {
+      inner.open()
+    }
+    expect([inner.status, wire.status]).toEqual(['open', 'open'])
+    inner.open()
+    expect([muxer.status, wire.status]).toEqual(['closed', 'aborted'])
+    expect(inner.asked).toEqual([['abort', 'Cannot take the connection: more than 384 streams were opened before it was upgraded']])
   })
 })
 
