@@ -10,6 +10,7 @@ import { AbortError, TimeoutError } from '../errors.ts'
 import { Outbox } from '../handler/outbox.ts'
 import { InboundRequest } from './inbound-request.ts'
 import { namesOf } from './listing.ts'
+import { isBareReset, peerResetError } from './peer-reset.ts'
 import { Seats } from './seats.ts'
 import { readToEnd, writeToEnd } from './stream-io.ts'
 import { TimedSet } from './timed-set.ts'
@@ -89,6 +90,8 @@ export class RequestHandler<Request, Response> implements ConnectionHandler<Requ
   readonly #waiting: BoundedQueue<OutboundRequest> = new BoundedQueue(Infinity)
   /** Requests under way; with their stream, once they have one. */
   readonly #active = new Map<Call<Uint8Array>, NegotiatedStream | undefined>()
+  /** Requests whose stream was reset, until a poll: the time is known there only. */
+  readonly #reset: Array<{ readonly call: Call<Uint8Array>, readonly cause: Error }> = []
   readonly #inbound = new TimedSet<InboundRequest<Request, Response>>()
   /** For requests of the peer. A `serve` that goes on after the end of its request keeps its seat. */
   readonly #seats: Seats<InboundRequest<Request, Response>>
@@ -114,6 +117,7 @@ export class RequestHandler<Request, Response> implements ConnectionHandler<Requ
     for (const request of this.#inbound.takeExpired(cx)) {
       request.fail(new TimeoutError(`A request was not answered in ${this.#config.limits.timeoutMs} ms`))
     }
+    this.#rejectReset(cx)
     const next = this.#startNext()
     const command = next === PENDING ? this.#outbox.poll(cx) : next
     return command === PENDING ? this.#nextEvent(cx) : command
@@ -182,12 +186,25 @@ export class RequestHandler<Request, Response> implements ConnectionHandler<Requ
     } catch (thrown) {
       const error = toError(thrown)
       stream.abort(error)
-      call.reject(error)
+      if (isBareReset(error)) {
+        this.#reset.push({ call, cause: error })
+      } else {
+        call.reject(error)
+      }
     } finally {
       this.#active.delete(call)
-      if (this.#waiting.size > 0) {
+      if (this.#waiting.size > 0 || this.#reset.length > 0) {
         this.#cx?.wake()
       }
+    }
+  }
+
+  #rejectReset ({ now }: PollContext): void {
+    if (this.#reset.length === 0) {
+      return
+    }
+    for (const { call, cause } of this.#reset.splice(0)) {
+      call.reject(peerResetError(call.failure(now - (call.startedAt ?? now)), cause))
     }
   }
 

@@ -68,8 +68,8 @@ export interface RequestResponse<Request = Uint8Array, Response = Uint8Array> ex
    *   requests are open (`limit`)
    * - `RemoteProtocolError`: the response is longer than `maxResponseBytes` (`too-long`), or means nothing to the codec
    *   (`invalid`; the cause is what the codec threw)
-   * - the error of the stream, such as `StreamResetError`: the peer refused, or failed; with `lazy` also `NegotiationError`:
-   *   it had announced the protocol, and does not speak it
+   * - `StreamResetError`: the peer refused, or failed to serve it, or the path broke; `cause` is the error of the stream
+   * - with `lazy` also `NegotiationError`: the peer had announced the protocol, and does not speak it
    * - `ConnectionClosedError`, `AbortError` of the signal, `TimeoutError` after `timeoutMs` (default: the option)
    * - `TypeError` or `RangeError`: the request is no bytes, or longer than `maxRequestBytes`; or what the codec threw over it
    */

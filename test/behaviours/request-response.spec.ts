@@ -181,12 +181,26 @@ describe('a request that is served', () => {
 })
 
 describe('the one outcome of a request', () => {
-  it('is the error of the stream when it is refused', async () => {
-    const { world, files } = withPeer(async (stream) => { stream.abort(new Error('no')) })
+  it('is an error of ours when the peer resets its stream, with where and when, and the error of the host (S2.36)', async () => {
+    const { world, files, connection } = withPeer(async (stream) => { stream.abort(new Error('no')) })
+    await world.advance(100)
     const response = outcomeOf(files.request(BOB, bytesOf('x')))
     await world.advance(100)
 
-    expect(response.error?.name).toBe('StreamResetError')
+    expect(response.error).toMatchObject({
+      name: 'StreamResetError',
+      outcome: 'reset',
+      phase: 'upgrade',
+      tried: [FILES],
+      direction: 'outbound',
+      peer: BOB,
+      connectionId: connection.id,
+      // One round trip: the agreement and the reset come together.
+      elapsedMs: 20,
+      cause: { name: 'StreamResetError' }
+    })
+    expect(response.error?.message).toBe(`Cannot request: the peer reset the stream (phase upgrade, peer ${BOB.toString()}, tried ${FILES}): `
+      + 'it refused, failed to serve it, or the path broke')
   })
 
   it('is an error when the peer does not speak the protocol, and the connection goes on', async () => {
