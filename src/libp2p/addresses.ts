@@ -1,6 +1,8 @@
 import { isPeerId } from '@libp2p/interface'
 import { peerIdFromString } from '@libp2p/peer-id'
 import { CODE_P2P, CODE_P2P_CIRCUIT, isMultiaddr } from '@multiformats/multiaddr'
+import { kindOf } from '../core/options.ts'
+import { show } from '../core/printable.ts'
 import type { PeerId } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { DialTarget } from '../behaviour/to-swarm.ts'
@@ -23,8 +25,10 @@ export function parseTarget (target: DialTarget): ParsedTarget {
     return { peer: target, addresses: [] }
   }
   const addresses = Array.isArray(target) ? [...target] : [target]
-  if (addresses.length === 0 || !addresses.every((address: unknown) => isMultiaddr(address))) {
-    throw new TypeError('Cannot dial: the target must be a peer id, an address, or a list of addresses')
+  const wrongAt = addresses.findIndex((address: unknown) => !isMultiaddr(address))
+  if (addresses.length === 0 || wrongAt !== -1) {
+    throw new TypeError('Cannot dial: the target must be a PeerId, a Multiaddr, or a list of Multiaddrs that is not empty, '
+      + `received ${receivedOf(target, addresses[wrongAt])}; multiaddr(text) of @multiformats/multiaddr makes an address of a text`)
   }
   const peers = new Set(addresses.map((address) => peerNameOf(address)))
   const [name, other] = peers
@@ -62,4 +66,12 @@ function hasPlace (address: Multiaddr): boolean {
 
 function peerNameOf (address: Multiaddr): string | undefined {
   return address.getComponents().findLast(({ code }) => code === CODE_P2P)?.value
+}
+
+/** For the message: what came instead, and of a list which member is none. */
+function receivedOf (target: unknown, wrong: unknown): string {
+  if (Array.isArray(target)) {
+    return target.length === 0 ? 'an empty list' : `a list with ${isPeerId(wrong) ? 'a PeerId' : receivedOf(wrong, wrong)} in it`
+  }
+  return typeof target === 'string' ? `the string "${show(target)}"` : kindOf(target)
 }

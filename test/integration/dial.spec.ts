@@ -213,9 +213,12 @@ describe('swarm.disconnect() (S8.20)', () => {
 
 describe('what makes no sense is refused at once, and nothing is dialed or closed', () => {
   it.each<[unknown, object, string]>([
-    [undefined, {}, 'the target must be a peer id, an address, or a list of addresses'],
-    ['/memory/x', {}, 'the target must be a peer id, an address, or a list of addresses'],
-    [[STRANGER], {}, 'the target must be a peer id, an address, or a list of addresses'],
+    [undefined, {}, 'the target must be a PeerId, a Multiaddr, or a list of Multiaddrs that is not empty, received undefined'],
+    ['/memory/x', {}, 'received the string "/memory/x"; multiaddr(text) of @multiformats/multiaddr makes an address of a text'],
+    [[], {}, 'received an empty list; multiaddr(text) of @multiformats/multiaddr makes an address of a text'],
+    [[undefined], {}, 'received a list with undefined in it'],
+    [['/memory/x'], {}, 'received a list with the string "/memory/x" in it'],
+    [[STRANGER], {}, 'received a list with a PeerId in it'],
     [STRANGER, { condition: 'sometimes' }, 'condition must be one of disconnected, not-dialing, disconnected-and-not-dialing, always, received "sometimes"'],
     [STRANGER, { condition: 1 }, 'received number'],
     [STRANGER, { conditon: 'always' }, 'there is no option "conditon", did you mean condition?'],
