@@ -14,6 +14,7 @@ const MAX_DOUBLINGS = 30
  * Doubles what a call does until it lasts 50 µs.
  *
  * @param by - what may be doubled: the iterations of each run, or the runs of each call
+ * @throws RangeError when a run is not longer however many iterations it is asked for
  */
 export async function calibrate (body: Body, runtime: Runtime, by: 'iterations' | 'repeat'): Promise<void> {
   if (await callTime(body, runtime) >= CALIBRATION_MS) {
@@ -28,6 +29,9 @@ export async function calibrate (body: Body, runtime: Runtime, by: 'iterations' 
     } else if (runtime.now() >= end) {
       return
     }
+  }
+  if (by === 'iterations' && !body.hasFailed) {
+    throw new RangeError('run(state, iterations) took no longer for more iterations: it must do its work `iterations` times')
   }
 }
 

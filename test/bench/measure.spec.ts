@@ -126,7 +126,7 @@ describe('measure', () => {
   it('sees a body that works only once', async () => {
     let hasWorked = false
     const { linearity } = await figures(benchOf({
-      run: (_, iterations) => { machine.spend(hasWorked ? 50_000 : 1e6); hasWorked = true; return iterations }
+      run: (_, iterations) => { machine.spend(hasWorked ? 60_000 : 1e6); hasWorked = true; return iterations }
     }))
     expect(linearity).toBeCloseTo(1, 6)
   })
@@ -220,6 +220,14 @@ describe('measure', () => {
       expect(await measured(benchOf({ run }))).toMatchObject(failed)
       calls = 0
       expect(await measured(benchOf({ run: async (state, iterations) => run(state, iterations) }))).toMatchObject(failed)
+    })
+
+    it.each(['at once', 'later'])('run does its work once, whatever iterations it is asked for, and returns %s', async (when) => {
+      const asked: number[] = []
+      const run = (_: string, iterations: number) => { asked.push(iterations); machine.spend(5000); return iterations }
+      const error = { stage: 'run', name: 'RangeError', message: 'run(state, iterations) took no longer for more iterations: it must do its work `iterations` times' }
+      expect(await measured(benchOf({ run: when === 'at once' ? run : async (...args) => run(...args) }))).toMatchObject({ type: 'failed', error })
+      expect(Math.max(...asked)).toBe(2 ** 29)
     })
 
     it('a sample is below the resolution of the clock', async () => {
