@@ -111,10 +111,11 @@ const MAX_OPEN_CALLS = 1024
  *   serve: async (request, { peer }) => await readFile(request, peer)
  * })
  */
+export function requestResponse (init: RequestResponseInit & { codec?: undefined }): RequestResponse
+// The last one, as compilers explain a call that fits none by the last.
 export function requestResponse<Request, Response> (
   init: RequestResponseInit<Request, Response> & { codec: Codec<Request, Response> }
 ): RequestResponse<Request, Response>
-export function requestResponse (init: RequestResponseInit & { codec?: undefined }): RequestResponse
 export function requestResponse (init: RequestResponseInit & { codec?: Codec<Uint8Array, Uint8Array> | undefined }): RequestResponse {
   checkNames(init, NAMES, ACTION)
   const { protocols, serve, codec = BYTES, ...rest } = init

@@ -62,4 +62,22 @@ describe('a project that has installed the package', { timeout: TIMEOUT_MS }, ()
     writeFileSync(join(project, 'mistake.ts'), 'import { ping } from "libp2p-behaviours/ping"\nping({ interval: 10 })\n')
     expect(check({ skipLibCheck: true }, 'mistake.ts')).toEqual([expect.stringMatching(/^mistake\.ts\(2,8\): error TS2561/)])
   })
+
+  it('is told last where the types of a codec disagree, not that there should be none', () => {
+    writeFileSync(join(project, 'codec.ts'), `
+      import { requestResponse } from 'libp2p-behaviours/request-response'
+      requestResponse({
+        protocols: '/sum/1.0.0',
+        codec: {
+          encodeRequest: (term: number) => Uint8Array.of(term),
+          decodeRequest: (bytes: Uint8Array) => String(bytes),
+          encodeResponse: (sum: string) => new TextEncoder().encode(sum),
+          decodeResponse: (bytes: Uint8Array) => new TextDecoder().decode(bytes)
+        }
+      })
+    `)
+    const told = check({ skipLibCheck: true }, 'codec.ts')
+    expect(told.filter((line) => !line.startsWith(' '))).toEqual([expect.stringMatching(/^codec\.ts\(3,7\): error TS2769/)])
+    expect(told.at(-1)?.trim()).toBe('Type \'string\' is not assignable to type \'number\'.')
+  })
 })

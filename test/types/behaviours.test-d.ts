@@ -178,6 +178,14 @@ describe('requestResponse', () => {
     expectTypeOf(composeBehaviours({ counting }).parts.counting).toEqualTypeOf<typeof counting>()
   })
 
+  it('infers the parameters of a codec that is written in place', () => {
+    expectTypeOf(requestResponse({
+      protocols: '/count/1.0.0',
+      codec: { ...codec, decodeRequest: (bytes) => ({ text: String(bytes) }), decodeResponse: (bytes) => ({ count: bytes.length }) },
+      serve: ({ text }) => ({ count: text.length })
+    })).toEqualTypeOf<RequestResponse<Question, Answer>>()
+  })
+
   it('takes bytes without one', () => {
     expectTypeOf(requestResponse({ protocols: '/a', serve: (request) => request })).toEqualTypeOf<RequestResponse>()
     // @ts-expect-error -- a text is no response without a codec
