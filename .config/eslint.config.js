@@ -154,7 +154,7 @@ export default defineConfig(
     name: 'pure, but about promises or with a clock as argument',
     files: ['src/{concurrency,bench}/**/*.ts'],
     // What starts a process or an isolate, and passes the clock in.
-    ignores: ['src/bench/{bin,cli,child,worker}.ts'],
+    ignores: ['src/bench/{bin,child,node-host,worker}.ts'],
     rules: {
       'no-restricted-globals': ['error', ...outside],
       'no-restricted-properties': noRandom

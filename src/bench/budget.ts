@@ -14,8 +14,11 @@ export interface Amounts {
   readonly warmUpMs: number
 }
 
-/** What a run takes unless it is told otherwise. */
-export const DEFAULT_AMOUNTS: Amounts = Object.freeze({ processes: 5, rounds: 3, samples: 3, minTimeMs: 50, warmUpMs: 150 })
+/**
+ * What a run takes unless it is told otherwise. Samples of one round are alike, as one isolate and one moment of the machine are; so
+ * there are rather many rounds of one sample, of which some fall into quiet moments.
+ */
+export const DEFAULT_AMOUNTS: Amounts = Object.freeze({ processes: 5, rounds: 6, samples: 1, minTimeMs: 50, warmUpMs: 100 })
 
 /** A first look: its verdicts are mostly inconclusive, and rightly. */
 export const QUICK_AMOUNTS: Amounts = Object.freeze({ processes: 3, rounds: 1, samples: 1, minTimeMs: 50, warmUpMs: 50 })

@@ -1,9 +1,3 @@
-import { runCommand } from './command.ts'
-import { describeFile } from './isolate.ts'
-import { versionOf } from './packages.ts'
-import { forkLane } from './process.ts'
-import type { Host, Output } from './host.ts'
-
 /**
  * What `behaviours-bench` does. Never rejects.
  *
@@ -12,38 +6,7 @@ import type { Host, Output } from './host.ts'
  * @returns the exit code: 0 passed, 1 a cell failed or `--fail-on` holds, 2 usage or conditions, 130 interrupted
  */
 export async function main (argv: readonly string[], files: readonly string[] = []): Promise<number> {
-  return runCommand(argv, files, nodeHost())
-}
-
-function nodeHost (): Host {
-  return {
-    cwd: process.cwd(),
-    stdout: outputTo(process.stdout),
-    stderr: outputTo(process.stderr),
-    machine: {
-      node: process.version,
-      v8: process.versions.v8,
-      platform: process.platform,
-      arch: process.arch,
-      readsTypeScript: 'typescript' in process.features && process.features.typescript !== false
-    },
-    now: () => performance.now(),
-    date: () => new Date().toISOString(),
-    drawSeed: () => Math.floor(Math.random() * 2 ** 32),
-    onInterrupt (act) {
-      process.on('SIGINT', act)
-      return () => { process.off('SIGINT', act) }
-    },
-    versionOf,
-    describe: async file => describeFile(new URL('./worker.js', import.meta.url), file),
-    startLane: (seed, options) => forkLane(new URL('./child.js', import.meta.url), seed, options)
-  }
-}
-
-function outputTo (stream: NodeJS.WriteStream): Output {
-  return {
-    isTerminal: stream.isTTY,
-    hasColour: stream.isTTY && (process.env['NO_COLOR'] ?? '') === '',
-    write (text) { stream.write(text) }
-  }
+  // Only here: each of the many isolates of a run imports this entry for `matrix`, and would load the whole runner for it.
+  const [{ runCommand }, { nodeHost }] = await Promise.all([import('./command.ts'), import('./node-host.ts')])
+  return await runCommand(argv, files, nodeHost())
 }

@@ -8,7 +8,7 @@ which cells
   --check                      run each once, verified, untimed
 how much (default)
   --quick                      3 processes, 1 round, 1 sample, warm-up 50 ms
-  --processes N (5)  --rounds N (3)  --samples N (3)  --min-time MS (50)  --warm-up MS (150)
+  --processes N (5)  --rounds N (6)  --samples N (1)  --min-time MS (50)  --warm-up MS (100)
   --max-time S                 lowers rounds, samples, warm-up, processes until it fits
   --cell-timeout S (30)        gives a cell up
 how

@@ -72,5 +72,9 @@ function changeLine ({ ratio, low, high }: Comparison): string {
 
 /** The number of cells and how long they take. */
 export function budgetLine (cells: number, { processes, rounds, samples }: Amounts, estimateMs: number): string {
-  return `${cells} cells x ${processes} processes x ${rounds} rounds x ${samples} samples: about ${formatTime(estimateMs)}`
+  return `${cells} cells x ${many(processes, 'process', 'processes')} x ${many(rounds, 'round')} x ${many(samples, 'sample')}: about ${formatTime(estimateMs)}`
+}
+
+function many (count: number, one: string, several = `${one}s`): string {
+  return `${count} ${count === 1 ? one : several}`
 }

@@ -94,8 +94,8 @@ describe('a run', () => {
   it('prints what it will take, a line a round, a table and the controls', async () => {
     const { code, stdout, stderr } = await hostWith(two).run(...FAST, '--where', 'size=1,10')
     expect(code).toBe(0)
-    expect(stderr).toContain('7 cells x 5 processes x 3 rounds x 3 samples: about')
-    expect(stderr).toContain('process 5, round 3, cell 99 of 105, about')
+    expect(stderr).toContain('7 cells x 5 processes x 6 rounds x 1 sample: about')
+    expect(stderr).toContain('process 5, round 6, cell 204 of 210, about')
     expect(stdout).toContain('sample\nsize | variant |     low      mid     high | bytes |           change          |       p |  verdict\n')
     expect(stdout).toContain('   1 |    fast | 30.0 µs  30.0 µs  30.0 µs |   0 B | -50.0 %  -50.0 %  -50.0 % | < 0.001 | improved\n')
     expect(stdout).toContain('twin: the same code differs by 0.0 %')
@@ -188,7 +188,7 @@ describe('a run', () => {
   })
 
   it('--max-time takes rounds, samples, warm-up, then processes', async () => {
-    const { stdout } = await hostWith(two).run('--warm-up', '60', '--min-time', '10', '--json', '-', '--max-time', '20')
+    const { stdout } = await hostWith(two).run('--samples', '3', '--warm-up', '60', '--min-time', '10', '--json', '-', '--max-time', '20')
     expect(reportOf(stdout).options).toMatchObject({ processes: 5, rounds: 1, samples: 3 })
   })
 

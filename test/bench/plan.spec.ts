@@ -72,14 +72,15 @@ describe('comparisonBlocks', () => {
 
 describe('the budget', () => {
   it('is lowered in the order rounds, samples, warm-up, processes, and no further than it must', () => {
-    const times = [1, 0.5, 0.3, 0.2, 0.15, 0.12].map(part => part * estimate(48, DEFAULT_AMOUNTS))
-    expect(times.map(time => fit(48, DEFAULT_AMOUNTS, time))).toEqual([
-      { ...DEFAULT_AMOUNTS },
-      { ...DEFAULT_AMOUNTS, rounds: 1 },
-      { ...DEFAULT_AMOUNTS, rounds: 1, samples: 2 },
-      { ...DEFAULT_AMOUNTS, rounds: 1, samples: 1, warmUpMs: 75 },
-      { ...DEFAULT_AMOUNTS, rounds: 1, samples: 1, warmUpMs: 50, processes: 4 },
-      { ...DEFAULT_AMOUNTS, rounds: 1, samples: 1, warmUpMs: 50, processes: 3 }
+    const amounts = { processes: 5, rounds: 3, samples: 3, minTimeMs: 50, warmUpMs: 150 }
+    const times = [1, 0.5, 0.3, 0.2, 0.15, 0.12].map(part => part * estimate(48, amounts))
+    expect(times.map(time => fit(48, amounts, time))).toEqual([
+      amounts,
+      { ...amounts, rounds: 1 },
+      { ...amounts, rounds: 1, samples: 2 },
+      { ...amounts, rounds: 1, samples: 1, warmUpMs: 75 },
+      { ...amounts, rounds: 1, samples: 1, warmUpMs: 50, processes: 4 },
+      { ...amounts, rounds: 1, samples: 1, warmUpMs: 50, processes: 3 }
     ])
   })
 
