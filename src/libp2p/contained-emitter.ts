@@ -1,20 +1,16 @@
 import { TypedEventEmitter } from '@libp2p/interface'
-import { callListener } from './call-listener.ts'
+import { ContainedListeners } from './contained-listeners.ts'
 import type { EventHandler } from '@libp2p/interface'
-import type { Listener } from './call-listener.ts'
 
 /** An event target whose listeners cannot harm the process: what one throws, or rejects with, is caught and reported (S4.15). */
 export abstract class ContainedEmitter<Events extends Record<keyof Events, Event>> extends TypedEventEmitter<Events> {
-  /** One wrapper per listener, so that adding one twice counts once, and removing finds it. */
-  readonly #wrappers = new WeakMap<object, ContainedListener>()
+  readonly #contained = new ContainedListeners((type, cause) => { this.onListenerError(type, cause) })
 
   override addEventListener<Type extends keyof Events> (
     type: Type, listener: EventHandler<Events[Type]> | null, options?: boolean | AddEventListenerOptions
   ): void {
     if (listener !== null) {
-      const wrapper = this.#wrappers.get(listener) ?? new Contained(listener, (at, cause) => { this.onListenerError(at, cause) })
-      this.#wrappers.set(listener, wrapper)
-      super.addEventListener(type, wrapper, options)
+      super.addEventListener(type, this.#contained.wrap(listener), options)
     }
   }
 
@@ -22,8 +18,7 @@ export abstract class ContainedEmitter<Events extends Record<keyof Events, Event
     type: Type, listener?: EventHandler<Events[Type]> | null, options?: boolean | EventListenerOptions
   ): void {
     if (listener != null) {
-      // The base class itself removes what was added for one event only, and that is a wrapper already.
-      super.removeEventListener(type, this.#wrappers.get(listener) ?? listener, options)
+      super.removeEventListener(type, this.#contained.find(listener), options)
     }
   }
 
@@ -36,23 +31,4 @@ export abstract class ContainedEmitter<Events extends Record<keyof Events, Event
 
   /** Told what a listener for `type` threw, or rejected with. Must not throw. */
   protected abstract onListenerError (type: string, cause: unknown): void
-}
-
-/** A listener for any type: a method, so that one for a certain event is one. */
-interface ContainedListener {
-  handleEvent (event: Event): void
-}
-
-class Contained<Dispatched extends Event> implements ContainedListener {
-  readonly #listener: Listener<Dispatched>
-  readonly #onError: (type: string, cause: unknown) => void
-
-  constructor (listener: EventHandler<Dispatched>, onError: (type: string, cause: unknown) => void) {
-    this.#listener = listener
-    this.#onError = onError
-  }
-
-  handleEvent (event: Dispatched): void {
-    callListener(this.#listener, event, (cause) => { this.#onError(event.type, cause) })
-  }
 }

@@ -11,7 +11,7 @@ export class PauseMask {
   readonly #stream: Stream
   #readStatus: Stream['readStatus']
   #isLifted = false
-  readonly #isOn: boolean
+  readonly #isOn: boolean = false
 
   /**
    * Puts the mask on.
@@ -22,10 +22,10 @@ export class PauseMask {
     this.#stream = stream
     this.#readStatus = stream.readStatus
     const deliver: unknown = Reflect.get(stream, DELIVER)
-    this.#isOn = typeof deliver === 'function'
     if (typeof deliver !== 'function') {
       return
     }
+    this.#isOn = true
     Object.defineProperties(stream, {
       readStatus: {
         configurable: true,

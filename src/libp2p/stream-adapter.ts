@@ -3,16 +3,19 @@ import { Uint8ArrayList } from 'uint8arraylist'
 import { checkSignal } from '../behaviours/call-options.ts'
 import { pauseReading, resumeReading } from '../behaviours/reading.ts'
 import { checkNames } from '../core/options.ts'
+import { adopt } from './adopted-stream.ts'
+import { ContainedListeners } from './contained-listeners.ts'
 import { isOver } from './is-over.ts'
 import { LazyUse } from './lazy-use.ts'
 import { Waiting } from './next-turn.ts'
-import { OwnListener, StreamListeners } from './stream-listeners.ts'
+import { OwnListener } from './own-listener.ts'
 import { PAUSE_ABOVE_BYTES, chunksOf } from './stream-reader.ts'
 import { StreamWriter, lossOfStream } from './stream-writer.ts'
 import type { AbortOptions, Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { NegotiatedStream } from '../behaviour/negotiated-stream.ts'
 import type { SignalOptions } from '../behaviours/call-options.ts'
 import type { StreamPlaces, StreamPort } from '../connection/muxer-port.ts'
+import type { Adopter } from './adopted-stream.ts'
 import type { Backlog } from './backlog.ts'
 import type { Listener } from './call-listener.ts'
 import type { StreamEnd } from './stream-reader.ts'
@@ -50,75 +53,6 @@ export interface StreamSink {
 /** What a negotiation is given at a time: the rest of a flood stays in the stream, where it is not copied for every turn. */
 const MAX_SHARE_BYTES = 16_384
 
-const ADAPTER: unique symbol = Symbol('libp2p-behaviours.stream')
-
-interface Adopted extends Stream {
-  readonly [ADAPTER]: StreamAdapter
-}
-
-/** Whether a connection of the swarm has `stream`. */
-export function isAdopted (stream: Stream): boolean {
-  return ADAPTER in stream
-}
-
-/** Whether `stream` was agreed for a behaviour. */
-export function isOfBehaviour (stream: Stream): boolean {
-  return ADAPTER in stream && stream[ADAPTER] instanceof StreamAdapter && stream[ADAPTER].isOfBehaviour
-}
-
-/*
- * What every adopted stream gets: shared functions, so that a stream costs no closure. Given one by one, as `Object.assign`
- * takes ten times as long, which is more than a negotiation does.
- */
-
-function adopt (stream: Stream, adapter: StreamAdapter): NegotiatedStream {
-  const adopted = stream as Adopting
-  adopted.addEventListener = addEventListener
-  adopted.removeEventListener = removeEventListener
-  adopted.dispatchEvent = dispatchEvent
-  adopted.ignoreForKeepAlive = ignoreForKeepAlive
-  adopted.close = close
-  adopted.closeRead = closeRead
-  adopted.write = write
-  adopted[Symbol.asyncIterator] = iterate
-  adopted[ADAPTER] = adapter
-  return adopted
-}
-
-type Adopting = NegotiatedStream & { [ADAPTER]: StreamAdapter }
-
-function addEventListener (this: Adopted, type: string, listener: Listener<Event> | null, options?: boolean | AddEventListenerOptions): void {
-  this[ADAPTER].addListener(type, listener, options)
-}
-
-function removeEventListener (this: Adopted, type: string, listener?: Listener<Event> | null, options?: boolean | EventListenerOptions): void {
-  this[ADAPTER].removeListener(type, listener, options)
-}
-
-function dispatchEvent (this: Adopted, event: Event): boolean {
-  return this[ADAPTER].dispatch(event)
-}
-
-function ignoreForKeepAlive (this: Adopted): void {
-  this[ADAPTER].ignoreForKeepAlive()
-}
-
-function close (this: Adopted, options?: AbortOptions): Promise<void> {
-  return this[ADAPTER].close(options)
-}
-
-function closeRead (this: Adopted, options?: AbortOptions): Promise<void> {
-  return this[ADAPTER].closeRead(options)
-}
-
-function write (this: Adopted, bytes: Uint8Array, options?: SignalOptions): Promise<void> {
-  return this[ADAPTER].writeAll(bytes, options)
-}
-
-function iterate (this: Adopted): AsyncGenerator<Uint8Array | Uint8ArrayList, void, undefined> {
-  return this[ADAPTER].chunks()
-}
-
 /**
  * One stream of the host as the connection sees it, and our only listener for its bytes. The one object that every stream costs:
  * all else is made when it is needed first.
@@ -129,7 +63,7 @@ function iterate (this: Adopted): AsyncGenerator<Uint8Array | Uint8ArrayList, vo
  * A stream that was opened lazily (`assumed`) is its user's and negotiated at the same time: this listener came first, so it
  * takes the bytes of the negotiation before any other sees them (HOST 7).
  */
-export class StreamAdapter extends OwnListener implements StreamPort<NegotiatedStream>, StreamEnd {
+export class StreamAdapter extends OwnListener implements Adopter, StreamPort<NegotiatedStream>, StreamEnd {
   readonly stream: NegotiatedStream
   places: StreamPlaces | undefined = undefined
   readonly #sink: StreamSink
@@ -157,7 +91,7 @@ export class StreamAdapter extends OwnListener implements StreamPort<NegotiatedS
   #isLater = false
   #writer: StreamWriter | undefined
   /** Made for the first listener of its user. */
-  #listeners: StreamListeners | undefined
+  #listeners: ContainedListeners | undefined
   /** Nothing is read, as the peer does not take the answers to what it sent. */
   #isHeld = false
 
@@ -200,14 +134,14 @@ export class StreamAdapter extends OwnListener implements StreamPort<NegotiatedS
     if (this.#isOfHost || listener instanceof OwnListener) {
       this.#addListener.call(this.stream, type, listener, options)
     } else if (listener !== null) {
-      this.#listeners ??= new StreamListeners((thrownFor, cause) => { this.#sink.listenerThrew(this, thrownFor, cause) })
-      this.#addListener.call(this.stream, type, this.#listeners.add(type, listener, options), options)
+      this.#listeners ??= new ContainedListeners((thrownFor, cause) => { this.#sink.listenerThrew(this, thrownFor, cause) })
+      this.#addListener.call(this.stream, type, this.#listeners.wrap(listener), options)
     }
   }
 
   /** The `removeEventListener` of the stream. */
   removeListener (type: string, listener: Listener<Event> | null | undefined, options?: boolean | EventListenerOptions): void {
-    const added = listener == null ? null : this.#listeners?.remove(type, listener, options) ?? listener
+    const added = listener == null ? null : this.#listeners?.find(listener) ?? listener
     this.#removeListener.call(this.stream, type, added, options)
   }
 
@@ -322,7 +256,7 @@ export class StreamAdapter extends OwnListener implements StreamPort<NegotiatedS
 
   /** See {@link StreamEnd}. */
   readerStopped (): void {
-    if (this.#isInUse && !this.#isOfHost && this.stream.writeStatus !== 'writable' && !isOver(this.stream)) {
+    if (this.isOfBehaviour && this.stream.writeStatus !== 'writable' && !isOver(this.stream)) {
       this.#hasToldClosing = false
       this.#tellClosingLater()
     }

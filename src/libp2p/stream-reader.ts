@@ -1,5 +1,5 @@
 import { StreamAbortedError, StreamResetError } from '@libp2p/interface'
-import { OwnListener } from './stream-listeners.ts'
+import { OwnListener } from './own-listener.ts'
 import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
 import type { Uint8ArrayList } from 'uint8arraylist'
 

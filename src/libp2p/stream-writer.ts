@@ -1,6 +1,6 @@
 import { StreamResetError } from '@libp2p/interface'
 import { AbortError } from '../errors.ts'
-import { OwnListener } from './stream-listeners.ts'
+import { OwnListener } from './own-listener.ts'
 import type { Stream, StreamCloseEvent } from '@libp2p/interface'
 import type { Backlog, BacklogMember } from './backlog.ts'
 

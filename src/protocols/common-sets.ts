@@ -11,10 +11,10 @@ const sets = new Map<string, ReadonlySet<string>>()
  * run the same software announce the same names, on each of their connections.
  */
 export function commonSet (names: ReadonlySet<string>): ReadonlySet<string> {
-  const key = [...names].join('\n')
-  if (key.length > MAX_KEY_LENGTH) {
+  if (isLong(names)) {
     return names
   }
+  const key = [...names].join('\n')
   const known = sets.get(key) ?? names
   sets.delete(key)
   sets.set(key, known)
@@ -25,4 +25,16 @@ export function commonSet (names: ReadonlySet<string>): ReadonlySet<string> {
     sets.delete(oldest)
   }
   return known
+}
+
+/** Looked at first: of a list that a peer made long no text is made. */
+function isLong (names: ReadonlySet<string>): boolean {
+  let length = names.size - 1
+  for (const name of names) {
+    length += name.length
+    if (length > MAX_KEY_LENGTH) {
+      return true
+    }
+  }
+  return false
 }

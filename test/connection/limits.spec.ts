@@ -6,9 +6,9 @@ import { Connection } from '../../src/connection/index.ts'
 import { ProtocolList } from '../../src/protocols/index.ts'
 import { RecordingHandler, ScriptedConnection, ScriptedMuxer, ScriptedStream } from '../../src/testing/index.ts'
 import { closeStream, failuresOf, inbound, outbound, outputsOf, reportsOf } from '../support/scripted.ts'
+import { SILENT_METER } from '../support/silent-meter.ts'
 import { wire } from '../support/wire.ts'
 import type { ConnectionInit } from '../../src/connection/index.ts'
-import type { ConnectionMeter } from '../../src/connection/connection-meter.ts'
 import type { Poll } from '../../src/core/poll.ts'
 import type { StreamUpgrade } from '../../src/handler/stream-upgrade.ts'
 import type { StreamPort } from '../../src/connection/index.ts'
@@ -20,18 +20,6 @@ function setup (init: ConnectionInit = {}, protocols: readonly string[] = ['/a',
     hostProtocols: { list: new ProtocolList(['/host']), offers: () => false }
   })
   return { handler, test }
-}
-
-const NO_METER: ConnectionMeter<ScriptedStream> = {
-  opened: () => undefined,
-  negotiated: () => undefined,
-  requested: () => undefined,
-  requestFailed: () => undefined,
-  inboundFailed: () => undefined,
-  violated: () => undefined,
-  rejected: () => undefined,
-  protocolsChanged: () => undefined,
-  yielded: () => undefined
 }
 
 /** The peer opens `count` streams at once; how many of them were reset. */
@@ -129,7 +117,7 @@ describe('a stream of the peer that is one too many', () => {
   ])('over %s is told so, with an error that all of them share, and counted as %s (S9.1, S11.1)', (option, reason, init) => {
     const rejected: string[] = []
     const test = new ScriptedConnection(new RecordingHandler(['/a']), {
-      init: { idleTimeoutMs: Infinity, ...init }, meter: { ...NO_METER, rejected: why => { rejected.push(why) } }
+      init: { idleTimeoutMs: Infinity, ...init }, meter: { ...SILENT_METER, rejected: why => { rejected.push(why) } }
     })
     expect(test.offer().resets).toEqual([])
     const [second, third] = [test.offer(), test.offer()]

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { ProtocolList } from '../../src/protocols/index.ts'
 import { RecordingHandler, ScriptedConnection } from '../../src/testing/index.ts'
 import { eventsOf, inbound, reportsOf } from '../support/scripted.ts'
+import { SILENT_METER } from '../support/silent-meter.ts'
 import { wire } from '../support/wire.ts'
 import type { HandlerOutput } from '../../src/handler/connection-handler.ts'
 import type { Poll, PollContext } from '../../src/core/poll.ts'
@@ -76,17 +77,7 @@ describe('the share of the handler (S5.2)', () => {
     const handler = new RecordingHandler()
     const test = new ScriptedConnection(handler, {
       init: { maxHandlerEventsPerTurn: 2 },
-      meter: {
-        opened: () => undefined,
-        negotiated: () => undefined,
-        requested: () => undefined,
-        requestFailed: () => undefined,
-        inboundFailed: () => undefined,
-        violated: () => undefined,
-        rejected: () => undefined,
-        protocolsChanged: () => undefined,
-        yielded: cause => { yielded.push(cause) }
-      }
+      meter: { ...SILENT_METER, yielded: cause => { yielded.push(cause) } }
     })
     test.connection.stall()
     handler.push(notify(1))
